@@ -30,7 +30,8 @@ type gateWalk struct {
 	people  []identity.Actor // the owner, an editor and a manager
 	id      prompt.ID
 	clock   time.Time
-	passed  map[string]bool // version, check: reported by another than the authors
+	passed  map[string]bool     // version, check: reported by another than the authors
+	results map[string]*float64 // version, check
 	authors map[prompt.VersionID][]identity.UserID
 	fields  map[prompt.VersionID]int // how many variables a version requires: more than before breaks the contract
 	waivers map[prompt.RequestID]waiver
@@ -52,6 +53,7 @@ func TestNoGatedLabelNamesAVersionThatHasNotPassed(t *testing.T) {
 		team := fixture.NewTeam(t, s, orgs["one"])
 		w := &gateWalk{t: t, random: rand.New(rand.NewPCG(proof.Seed(t), 2)), clock: team.Member.At,
 			people: []identity.Actor{team.Member, team.Peer, team.Viewer}, passed: map[string]bool{},
+			results: map[string]*float64{},
 			authors: map[prompt.VersionID][]identity.UserID{},
 			fields:  map[prompt.VersionID]int{}, waivers: map[prompt.RequestID]waiver{}}
 		w.Service = prompts.NewService(s.Atomic, s.PromptStores, s.Users,
@@ -165,11 +167,13 @@ func (w *gateWalk) edit(by identity.Actor, ref prompt.Ref) {
 
 func (w *gateWalk) report(by identity.Actor, ref prompt.Ref) {
 	name, conclusion := w.anyOf("eval", "lint"), []prompt.Conclusion{prompt.Success, prompt.Failure}[w.random.IntN(2)]
-	c, err := w.Report(w.t.Context(), by, w.id, ref, prompt.Check{Name: name, Conclusion: conclusion})
+	result := []*float64{nil, new(0.5), new(0.9), new(1.0)}[w.random.IntN(4)]
+	c, err := w.Report(w.t.Context(), by, w.id, ref, prompt.Check{Name: name, Conclusion: conclusion, Result: result})
 	if w.refused(err); err == nil {
 		authors := w.authors[c.Version]
 		isAuthor := by.User == authors[0] || by.User == authors[len(authors)-1]
 		w.passed[string(c.Version)+name] = conclusion == prompt.Success && !isAuthor
+		w.results[string(c.Version)+name] = result
 	}
 }
 
@@ -188,7 +192,11 @@ func (w *gateWalk) decide(by identity.Actor) {
 // configure changes what the gates ask for.
 func (w *gateWalk) configure(by identity.Actor) {
 	c := prompt.Changes{RequiredChecks: &[][]string{{}, {"eval"}, {"eval", "lint"}}[w.random.IntN(3)]}
-	if w.random.IntN(2) == 0 {
+	switch w.random.IntN(4) {
+	case 0:
+		c = prompt.Changes{Thresholds: &[][]prompt.Threshold{{}, {{Name: "eval", AtLeast: new(0.9)}},
+			{{Name: "lint", AtMost: new(0.9)}}}[w.random.IntN(3)]}
+	case 1, 2:
 		c = prompt.Changes{Approvals: new(w.random.IntN(2)), Protected: new(w.random.IntN(2) == 0)}
 	}
 	_, err := w.Change(w.t.Context(), by, w.id, nil, c)
@@ -260,7 +268,7 @@ func (w *gateWalk) check(t *prompt.Template, before, after map[string][]prompt.V
 			}
 			w.entered++
 			for _, name := range t.RequiredChecks {
-				if !w.passed[string(v)+name] && !(waived.checks && move.By != w.people[1].User) {
+				if !w.hasPassed(t, v, name) && !(waived.checks && move.By != w.people[1].User) {
 					w.t.Fatalf("%s names %s, which has not passed %s: %+v", label, v, name, move)
 				}
 			}
@@ -272,6 +280,17 @@ func (w *gateWalk) check(t *prompt.Template, before, after map[string][]prompt.V
 			w.approved(t, label, move)
 		}
 	}
+}
+
+// hasPassed reports whether another than the authors reported that v passes a check, with the result that t needs now.
+func (w *gateWalk) hasPassed(t *prompt.Template, v prompt.VersionID, name string) bool {
+	result := w.results[string(v)+name]
+	for _, h := range t.Thresholds {
+		if h.Name == name && (result == nil || (name == "eval" && *result < 0.9) || (name == "lint" && *result > 0.9)) {
+			return false
+		}
+	}
+	return w.passed[string(v)+name]
 }
 
 // approved fails the test unless an editor's move has the approvals that it needs.

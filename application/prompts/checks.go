@@ -10,22 +10,32 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Checks returns the version that ref names, with its checks by name.
+// Checks returns the checks of the version that ref names, by name.
 func (s *Service) Checks(
 	ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
-) (*prompt.Version, []prompt.Check, error) {
+) ([]prompt.JudgedCheck, error) {
+	t, err := s.Get(ctx, by, id)
+	if err != nil {
+		return nil, err
+	}
 	_, v, err := s.Version(ctx, by, id, ref)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	checks, err := s.lists.Checks(ctx, by.Workspace, id, v.ID)
-	return v, checks, err
+	return s.checksOf(ctx, by, t, v)
+}
+
+func (s *Service) checksOf(
+	ctx context.Context, by identity.Actor, t *prompt.Template, v *prompt.Version,
+) ([]prompt.JudgedCheck, error) {
+	checks, err := s.lists.Checks(ctx, by.Workspace, t.ID, v.ID)
+	return t.Judge(&v.VersionInfo, checks...), err
 }
 
 // Report records a version check. If a request to activate the version waited only for it, the version is activated.
 func (s *Service) Report(ctx context.Context, by identity.Actor, id prompt.ID, ref prompt.Ref,
-	c prompt.Check) (prompt.Check, error) {
-	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (result prompt.Check, err error) {
+	c prompt.Check) (prompt.JudgedCheck, error) {
+	return ports.InTransaction(ctx, s.atomic, func(tx ports.Stores) (result prompt.JudgedCheck, err error) {
 		_, v, err := tx.Prompts.Lock(ctx, by, id, ref)
 		if err != nil {
 			return result, err
@@ -41,8 +51,11 @@ func (s *Service) Report(ctx context.Context, by identity.Actor, id prompt.ID, r
 			return result, err
 		}
 		t, err := tx.Prompts.UpdateVersion(ctx, by, id, ref,
-			func(t *prompt.Template, v *prompt.VersionInfo) (err error) {
-				result, err = t.Report(by, v, c, previous, reporters)
+			func(t *prompt.Template, v *prompt.VersionInfo) error {
+				reported, err := t.Report(by, v, c, previous, reporters)
+				if err == nil {
+					result = t.Judge(v, reported)[0]
+				}
 				return err
 			})
 		if err != nil {

@@ -289,19 +289,6 @@ func (s *Service) Render(ctx context.Context, by identity.Actor, id prompt.ID, r
 	return out, t, v, err
 }
 
-// Diff compares a version with another one of the same template, both with the texts of what they include.
-func (s *Service) Diff(
-	ctx context.Context, by identity.Actor, id prompt.ID, base, ref prompt.Ref,
-) (from, to *prompt.Version, d prompt.Difference, err error) {
-	if _, to, err = s.Resolved(ctx, by, id, ref, ""); err != nil {
-		return nil, nil, prompt.Difference{}, err
-	}
-	if _, from, err = s.Resolved(ctx, by, id, base, ""); err != nil {
-		return nil, nil, prompt.Difference{}, err
-	}
-	return from, to, prompt.Diff(from, to), nil
-}
-
 // Wanted names a version of a template by the template's ID or Name.
 type Wanted struct {
 	ID   prompt.ID

@@ -228,34 +228,6 @@ func TestRender(t *testing.T) {
 	})
 }
 
-func TestDiff(t *testing.T) {
-	one, two := prompt.Ref{Number: 1}, prompt.Ref{Number: 2}
-	t.Run("it goes from what is compared against to what was asked for", func(t *testing.T) {
-		s := newMocked(t)
-		changedVersion := version(2)
-		changedVersion.Content.Text = "Bye"
-		s.expectGetVersion(owner, one, version(1))
-		s.expectGetVersion(owner, two, changedVersion)
-		from, to, d, err := s.Diff(s.ctx, owner, "tpl", one, two)
-		if err != nil || from.Number != 1 || to.Number != 2 || len(d.Changed) == 0 {
-			t.Fatalf("Diff = %+v, %+v, %+v, %v", from, to, d, err)
-		}
-	})
-	t.Run("either may be a draft that a viewer is not told of", func(t *testing.T) {
-		for _, refs := range [][2]prompt.Ref{{one, two}, {two, one}} {
-			s := newMocked(t)
-			s.prompts.EXPECT().GetVersion(s.ctx, viewer, prompt.ID("tpl"), one).Return(template().Reading(), version(1),
-				nil).MaxTimes(1)
-			s.expectGetVersion(viewer, two, version(2))
-			from, to, _, err := s.Diff(s.ctx, viewer, "tpl", refs[0], refs[1])
-			require.ErrorIs(t, err, prompt.ErrVersionNotFound)
-			if from != nil || to != nil {
-				t.Error("there are versions all the same")
-			}
-		}
-	})
-}
-
 func TestResolve(t *testing.T) {
 	latest := prompt.Ref{Latest: true}
 	t.Run("each is answered in its place, and what is wrong with one is wrong with no other", func(t *testing.T) {

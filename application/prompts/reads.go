@@ -107,18 +107,30 @@ func (c *ReadCounter) Run(ctx context.Context, report func(error)) {
 // maxReadLines bounds the reads that are summed up for a list of versions.
 const maxReadLines = 10_000
 
+// firstListedDay is the first day of which lists of versions count reads.
+func firstListedDay(by identity.Actor) prompt.Day {
+	return prompt.DayOf(by.At) - prompt.ReadsListed + 1
+}
+
+// readSums returns how often a template's versions were read within the last days.
+func (s *Service) readSums(
+	ctx context.Context, by identity.Actor, id prompt.ID,
+) (map[prompt.VersionID]int64, error) {
+	reads, err := s.lists.Reads(ctx, by.Workspace, id, firstListedDay(by), maxReadLines)
+	sums := map[prompt.VersionID]int64{}
+	for _, r := range reads {
+		sums[r.Version] += r.Count
+	}
+	return sums, err
+}
+
 // countReads sets how often a template's versions were read within the last days.
 func (s *Service) countReads(
 	ctx context.Context, by identity.Actor, id prompt.ID, versions []prompt.VersionSummary,
 ) error {
-	firstDay := prompt.DayOf(by.At) - prompt.ReadsListed + 1
-	reads, err := s.lists.Reads(ctx, by.Workspace, id, firstDay, maxReadLines)
+	sums, err := s.readSums(ctx, by, id)
 	if err != nil {
 		return err
-	}
-	sums := map[prompt.VersionID]int64{}
-	for _, r := range reads {
-		sums[r.Version] += r.Count
 	}
 	for i := range versions {
 		versions[i].Reads = new(sums[versions[i].ID])

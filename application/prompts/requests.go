@@ -46,19 +46,19 @@ func (s *Service) mayEdit(ctx context.Context, by identity.Actor, id prompt.ID) 
 	return t.Allow(by, access.Editor)
 }
 
-// RequestDiff compares a request's version with its base. It returns no versions if one was deleted, or there was no
-// active version.
-func (s *Service) RequestDiff(
+// CompareRequest compares a request's version with its base. It returns nil if one was deleted, or there was no active
+// version.
+func (s *Service) CompareRequest(
 	ctx context.Context, by identity.Actor, r *prompt.ActivationRequest,
-) (from, to *prompt.Version, d prompt.Difference, err error) {
+) (*Comparison, error) {
 	if r.Base == "" {
-		return nil, nil, prompt.Difference{}, nil
+		return nil, nil
 	}
-	from, to, d, err = s.Diff(ctx, by, r.Template, prompt.Ref{ID: r.Base}, prompt.Ref{ID: r.Version})
+	c, err := s.Compare(ctx, by, r.Template, prompt.Ref{ID: r.Base}, prompt.Ref{ID: r.Version})
 	if errors.Is(err, prompt.ErrVersionNotFound) {
-		err = nil
+		return nil, nil
 	}
-	return from, to, d, err
+	return c, err
 }
 
 // Decide approves or refuses an activation request. If that was all it waited for, its version is activated.

@@ -1476,6 +1476,17 @@ const (
 // CheckNames is a type of the API. The checks that a version must pass before it is activated: up to 10 names.
 type CheckNames []string
 
+// CheckThreshold is a type of the API. The result that a version needs to pass a check. At least one of the
+// bounds is required.
+type CheckThreshold struct {
+	// The name of the check.
+	Name string `json:"name"`
+	// The lowest result that passes.
+	AtLeast *float64 `json:"at_least,omitzero"`
+	// The highest result that passes.
+	AtMost *float64 `json:"at_most,omitzero"`
+}
+
 // CheckoutSessionCreate is a type of the API.
 type CheckoutSessionCreate struct {
 	PlanID string `json:"plan_id"`
@@ -4177,6 +4188,8 @@ type PromptTemplate struct {
 	Approvals int `json:"approvals"`
 	// The checks that a version must pass before it is activated, sorted.
 	RequiredChecks []string `json:"required_checks"`
+	// The results that versions need to pass checks, by name.
+	CheckThresholds []CheckThreshold `json:"check_thresholds"`
 	// The labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations do.
 	GatedLabels []string `json:"gated_labels"`
 	// The labels that only managers move.
@@ -4247,6 +4260,8 @@ type PromptTemplateCreate struct {
 	// managers can.
 	Approvals      *int        `json:"approvals,omitzero"`
 	RequiredChecks *CheckNames `json:"required_checks,omitzero"`
+	// The results that versions need to pass checks: at most one item for each check.
+	CheckThresholds []CheckThreshold `json:"check_thresholds,omitzero"`
 	// Labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations do.
 	GatedLabels *Labels `json:"gated_labels,omitzero"`
 	// Labels that only managers move.
@@ -4301,6 +4316,8 @@ type PromptTemplatePatch struct {
 	Approvals *int `json:"approvals,omitzero"`
 	// Changing it requires the manager role.
 	RequiredChecks Opt[[]string] `json:"required_checks,omitzero"`
+	// Changing it requires the manager role.
+	CheckThresholds Opt[[]CheckThreshold] `json:"check_thresholds,omitzero"`
 	// Changing it requires the manager role.
 	GatedLabels Opt[[]string] `json:"gated_labels,omitzero"`
 	// Changing it requires the manager role.
@@ -4371,6 +4388,7 @@ type PromptTemplateUpdatedData struct {
 	IncludeMode     *ChangedText   `json:"include_mode,omitzero"`
 	Approvals       *ChangedNumber `json:"approvals,omitzero"`
 	RequiredChecks  *ChangedNames  `json:"required_checks,omitzero"`
+	CheckThresholds *ChangedNames  `json:"check_thresholds,omitzero"`
 	GatedLabels     *ChangedNames  `json:"gated_labels,omitzero"`
 	ProtectedLabels *ChangedNames  `json:"protected_labels,omitzero"`
 	Description     *Changed       `json:"description,omitzero"`
@@ -4476,12 +4494,13 @@ type PromptVersionActivationRequestedData struct {
 // reported.
 type PromptVersionCheckedData struct {
 	// An id.
-	VersionID     string `json:"version_id"`
-	VersionNumber int64  `json:"version_number"`
-	Name          string `json:"name"`
-	Conclusion    string `json:"conclusion"`
-	URL           string `json:"url"`
-	Counts        bool   `json:"counts"`
+	VersionID     string   `json:"version_id"`
+	VersionNumber int64    `json:"version_number"`
+	Name          string   `json:"name"`
+	Conclusion    string   `json:"conclusion"`
+	Result        *float64 `json:"result,omitzero"`
+	URL           string   `json:"url"`
+	Counts        bool     `json:"counts"`
 }
 
 // PromptVersionCreate is a type of the API. Exactly one of `text` and `messages` is required, depending on the
@@ -6167,10 +6186,14 @@ const (
 type VersionCheck struct {
 	Name       string          `json:"name"`
 	Conclusion CheckConclusion `json:"conclusion"`
-	URL        *string         `json:"url"`
+	Result     *float64        `json:"result"`
+	// What `result` must be for the version to pass. `null` if the template has none for this check.
+	Threshold *CheckThreshold `json:"threshold"`
+	URL       *string         `json:"url"`
 	// Empty if none was given.
 	Summary string `json:"summary"`
-	// Whether the version passes this check.
+	// Whether the version passes this check: `conclusion` is `success`, `neutral` or `skipped`, `result` meets
+	// `threshold`, and it counts and is not outdated.
 	Passed bool `json:"passed"`
 	// Whether the version was edited since.
 	Outdated bool `json:"outdated"`
@@ -6188,6 +6211,8 @@ type VersionCheckList struct {
 // VersionCheckReport is a type of the API.
 type VersionCheckReport struct {
 	Conclusion CheckConclusion `json:"conclusion"`
+	// A figure, such as the share of cases that pass. Required to pass a check with a threshold.
+	Result *float64 `json:"result,omitzero"`
 	// A report's http or https address.
 	URL     *string `json:"url,omitzero"`
 	Summary *string `json:"summary,omitzero"`
@@ -6202,7 +6227,24 @@ type VersionDiff struct {
 	// Names of the version's members that differ.
 	ChangedFields []string `json:"changed_fields"`
 	// The values of the members that differ, other than `text` and `messages`, which `unified` shows.
-	Changes []FieldChange `json:"changes"`
+	Changes  []FieldChange       `json:"changes"`
+	Outcomes VersionOutcomesPair `json:"outcomes"`
+}
+
+// VersionOutcomes is a type of the API.
+type VersionOutcomes struct {
+	// By name.
+	Checks []VersionCheck `json:"checks"`
+	// How often applications read the version within 30 days.
+	Reads int64 `json:"reads"`
+	// Of 30 days, by name. `differences` are from `against`.
+	Feedback []PromptFeedback `json:"feedback"`
+}
+
+// VersionOutcomesPair is a type of the API. What was reported about both versions.
+type VersionOutcomesPair struct {
+	Against VersionOutcomes `json:"against"`
+	Version VersionOutcomes `json:"version"`
 }
 
 // VersionState is a type of the API. A draft can be edited. The first activation or label freezes a version
@@ -10667,7 +10709,7 @@ func (s *PromptTemplatesVersionsService) Delete(ctx context.Context, promptTempl
 // Diff: Compare two versions.
 //
 // `version_id` and `against` can be ids, labels, `active`, `previous`, `latest`, or numbers such as `v12`. Both
-// are compared with the texts of what they include.
+// are compared with the texts of what they include, and `outcomes` has their checks, reads and feedback.
 //
 // Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
 // invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
@@ -10749,7 +10791,8 @@ func (s *PromptTemplatesVersionsChecksService) List(ctx context.Context, promptT
 //
 // Requires the editor role on the template. Records what your system concluded about the content of this
 // version, instead of an earlier check with the same name. A check counts for the content that it was reported
-// for, unless an author of the version, or an API key that they created, reported it. To run an evaluation
+// for, unless an author of the version, or an API key that they created, reported it. If the template has a
+// threshold for it (`check_thresholds`), a passing check also has a `result` that meets it. To run an evaluation
 // before a version is activated, require a check in `required_checks` of the template, start with the event
 // `prompt_version.activation_requested`, and report here with a key that has the scope `prompts:check`.
 //

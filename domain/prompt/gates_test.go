@@ -258,7 +258,7 @@ func TestReportsOfAuthorsDoNotCount(t *testing.T) {
 			}
 			c, err := tmpl.Report(editor, v, prompt.Check{Name: "eval", Conclusion: prompt.Success}, nil, tt.reporters)
 			require.NoError(t, err)
-			assert.Equal(t, "whether it passes", c.Passes(v.ContentHash), tt.counts)
+			assert.Equal(t, "whether it passes", tmpl.Passes(&c, v.ContentHash), tt.counts)
 		})
 	}
 	t.Run("an edit makes its editor an author", func(t *testing.T) {

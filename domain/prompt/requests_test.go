@@ -1,6 +1,7 @@
 package prompt_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -259,6 +260,9 @@ func TestReports(t *testing.T) {
 		"an unknown conclusion":         {editor, func(c *prompt.Check) { c.Conclusion = "good" }, 0, fault.ErrInvalid},
 		"a URL that a browser runs":     {editor, func(c *prompt.Check) { c.URL = "javascript:alert(1)" }, 0, fault.ErrInvalid},
 		"a URL with a password":         {editor, func(c *prompt.Check) { c.URL = "https://a:b@example.com" }, 0, fault.ErrInvalid},
+		"a result is a number":          {editor, func(c *prompt.Check) { c.Result = new(math.NaN()) }, 0, fault.ErrInvalid},
+		"a result is at most 1e9":       {editor, func(c *prompt.Check) { c.Result = new(1e9 + 1) }, 0, fault.ErrInvalid},
+		"a result of -1e9":              {editor, func(c *prompt.Check) { c.Result = new(-1e9) }, 0, nil},
 		"a name with a space":           {editor, func(c *prompt.Check) { c.Name = "a b" }, 0, fault.ErrInvalid},
 		"a version has at most 50":      {editor, nil, prompt.MaxChecks, prompt.ErrCheckLimit},
 		"the fiftieth is still allowed": {editor, nil, prompt.MaxChecks - 1, nil},
@@ -277,9 +281,78 @@ func TestReports(t *testing.T) {
 				return
 			}
 			recorded(t, tmpl, tt.by, "prompt_version.checked")
-			if got.By != tt.by.User || got.At != now || !got.Passes(versions[2].ContentHash) || got.Passes("other") {
+			if got.By != tt.by.User || got.At != now || !tmpl.Passes(&got, versions[2].ContentHash) ||
+				tmpl.Passes(&got, "other") {
 				t.Errorf("got %+v", got)
 			}
+		})
+	}
+}
+
+func TestAThresholdDecidesAboutARequiredCheck(t *testing.T) {
+	atLeast := prompt.Threshold{Name: "eval", AtLeast: new(0.9)}
+	atMost := prompt.Threshold{Name: "eval", AtMost: new(2.0)}
+	between := prompt.Threshold{Name: "eval", AtLeast: new(-1.0), AtMost: new(1.0)}
+	for name, tt := range map[string]struct {
+		threshold  prompt.Threshold
+		conclusion prompt.Conclusion
+		result     *float64
+		passes     bool
+	}{
+		"a result that is high enough":                {atLeast, prompt.Success, new(0.95), true},
+		"a bound is included":                         {atLeast, prompt.Success, new(0.9), true},
+		"a result that is too low":                    {atLeast, prompt.Success, new(0.89), false},
+		"no result":                                   {atLeast, prompt.Success, nil, false},
+		"a skipped check has no result":               {atLeast, prompt.Skipped, nil, false},
+		"a failure, whatever the result":              {atLeast, prompt.Failure, new(1.0), false},
+		"a result that is low enough":                 {atMost, prompt.Neutral, new(2.0), true},
+		"a result that is too high":                   {atMost, prompt.Success, new(2.01), false},
+		"a result between the bounds":                 {between, prompt.Success, new(0.0), true},
+		"a result below both bounds":                  {between, prompt.Success, new(-1.5), false},
+		"a result above both bounds":                  {between, prompt.Success, new(1.5), false},
+		"a threshold of another check is not for it":  {prompt.Threshold{Name: "cost", AtMost: new(0.0)}, prompt.Success, nil, true},
+		"a check without a threshold needs no result": {prompt.Threshold{}, prompt.Success, nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, v := guarded()
+			tmpl.RequiredChecks, tmpl.Thresholds = []string{"eval"}, []prompt.Threshold{tt.threshold}
+			check := prompt.Check{Version: v.ID, Name: "eval", Conclusion: tt.conclusion, Result: tt.result,
+				ContentHash: v.ContentHash}
+			r := tmpl.Plan(manager, v, prompt.Activating{}, []prompt.Check{check})
+			assert.Equal(t, "ready", r.IsReady(now), tt.passes)
+			judged := tmpl.Judge(v, check)[0]
+			assert.Equal(t, "passed", judged.Passed, tt.passes)
+			assert.Equal(t, "has a threshold", judged.Threshold != nil, tt.threshold.Name == "eval")
+		})
+	}
+}
+
+func TestThresholds(t *testing.T) {
+	for name, tt := range map[string]struct {
+		by         identity.Actor
+		thresholds []prompt.Threshold
+		want       error
+	}{
+		"a manager sets them":      {manager, []prompt.Threshold{{Name: "b", AtLeast: new(0.9)}, {Name: "a", AtMost: new(1.0)}}, nil},
+		"an editor does not":       {editor, []prompt.Threshold{{Name: "eval", AtLeast: new(0.9)}}, prompt.ErrForbidden},
+		"one needs a bound":        {manager, []prompt.Threshold{{Name: "eval"}}, fault.ErrInvalid},
+		"one needs a name":         {manager, []prompt.Threshold{{AtLeast: new(0.9)}}, fault.ErrInvalid},
+		"each check has one":       {manager, slices.Repeat([]prompt.Threshold{{Name: "eval", AtMost: new(1.0)}}, 2), fault.ErrInvalid},
+		"bounds are in order":      {manager, []prompt.Threshold{{Name: "eval", AtLeast: new(1.0), AtMost: new(0.9)}}, fault.ErrInvalid},
+		"a bound is a number":      {manager, []prompt.Threshold{{Name: "eval", AtLeast: new(math.Inf(1))}}, fault.ErrInvalid},
+		"a template has up to ten": {manager, make([]prompt.Threshold, 11), fault.ErrInvalid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tmpl, _ := sharedTemplate()
+			err := apply(tmpl, tt.by, nil, prompt.Changes{Thresholds: &tt.thresholds})
+			require.ErrorIs(t, err, tt.want)
+			if err != nil {
+				return
+			}
+			assert.Equal(t, "sorted by name", tmpl.Thresholds[0].Name, "a")
+			recorded(t, tmpl, tt.by, "prompt_template.updated")
+			require.NoError(t, apply(tmpl, tt.by, nil, prompt.Changes{Thresholds: &tt.thresholds}))
+			recorded(t, tmpl, tt.by, "prompt_template.updated") // the same again is no change
 		})
 	}
 }

@@ -49,6 +49,7 @@ type Template struct {
 	Protected      bool            // activation and labels require the manager role
 	Approvals      int             // with which an editor can activate a protected template version; 0: never
 	RequiredChecks []string        // names of the checks that a version must pass before it is activated
+	Thresholds     []Threshold     // that results of checks must meet, sorted by name; not only of required checks
 	GatedLabels    []string        // to which approvals, required checks and the contract apply as to activations
 	Compatibility  Compatibility
 	IncludeMode    IncludeMode
@@ -138,6 +139,7 @@ type Draft struct {
 	Compatibility  Compatibility // empty: Unchecked
 	Approvals      int
 	RequiredChecks []string
+	Thresholds     []Threshold
 	IncludeMode    IncludeMode // empty: Pinned
 
 	GatedLabels     []string
@@ -157,6 +159,7 @@ func New(by identity.Actor, d Draft) (*Template, error) {
 		Type: d.Type, Description: d.Description, Tags: d.Tags, Metadata: d.Metadata, Protected: d.Protected,
 		Compatibility: cmp.Or(d.Compatibility, Unchecked), Approvals: d.Approvals,
 		RequiredChecks:  slices.Sorted(slices.Values(d.RequiredChecks)),
+		Thresholds:      sortedThresholds(d.Thresholds),
 		GatedLabels:     slices.Sorted(slices.Values(d.GatedLabels)),
 		ProtectedLabels: slices.Sorted(slices.Values(d.ProtectedLabels)),
 		IncludeMode:     cmp.Or(d.IncludeMode, Pinned),
@@ -185,6 +188,7 @@ type Changes struct {
 	Compatibility  *Compatibility
 	Approvals      *int
 	RequiredChecks *[]string
+	Thresholds     *[]Threshold
 	IncludeMode    *IncludeMode
 
 	GatedLabels     *[]string
@@ -197,7 +201,7 @@ func (c Changes) Needs() access.Role {
 	case c.Owner != nil:
 		return access.Owner
 	case c.Visibility != nil, c.Protected != nil, c.Compatibility != nil, c.Approvals != nil, c.RequiredChecks != nil,
-		c.IncludeMode != nil, c.GatedLabels != nil, c.ProtectedLabels != nil:
+		c.Thresholds != nil, c.IncludeMode != nil, c.GatedLabels != nil, c.ProtectedLabels != nil:
 		return access.Manager
 	default:
 		return access.Editor
@@ -217,6 +221,7 @@ func (t *Template) Change(by identity.Actor, match revision.Match, c Changes, ow
 	event.Set(&t.Compatibility, c.Compatibility, "compatibility", changes)
 	event.Set(&t.Approvals, c.Approvals, "approvals", changes)
 	setNames(&t.RequiredChecks, c.RequiredChecks, "required_checks", changes)
+	setThresholds(&t.Thresholds, c.Thresholds, changes)
 	setNames(&t.GatedLabels, c.GatedLabels, "gated_labels", changes)
 	setNames(&t.ProtectedLabels, c.ProtectedLabels, "protected_labels", changes)
 	event.Set(&t.IncludeMode, c.IncludeMode, "include_mode", changes)
@@ -301,6 +306,7 @@ func (t *Template) check(isRenamed bool) error {
 		errs.Add("/approvals", "out_of_range", "Must be 0 to 10.")
 	}
 	checkRequired(&errs, t.RequiredChecks)
+	checkThresholds(&errs, t.Thresholds)
 	checkGuarded(&errs, "/gated_labels", t.GatedLabels)
 	checkGuarded(&errs, "/protected_labels", t.ProtectedLabels)
 	if len(t.Metadata) > 16<<10 {

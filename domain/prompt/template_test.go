@@ -35,12 +35,13 @@ func TestNew(t *testing.T) {
 		d := prompt.Draft{Name: "a/b", Type: prompt.Chat, Description: "d", Tags: []string{"x"},
 			Metadata: json.RawMessage(`{}`), Visibility: access.Workspace, Protected: true,
 			Compatibility: prompt.Backward, Approvals: 2, RequiredChecks: []string{"eval"},
+			Thresholds:  []prompt.Threshold{{Name: "eval", AtLeast: new(0.9)}},
 			IncludeMode: prompt.Floating, GatedLabels: []string{"live"}, ProtectedLabels: []string{"legal"}}
 		got, err := prompt.New(owner, d)
 		require.NoError(t, err)
 		if again := (prompt.Draft{got.Name, got.Type, got.Description, got.Tags, got.Metadata, got.Visibility,
 			got.Protected, got.Compatibility, got.Approvals, got.RequiredChecks,
-			got.IncludeMode, got.GatedLabels, got.ProtectedLabels}); fmt.Sprint(again) != fmt.Sprint(d) {
+			got.Thresholds, got.IncludeMode, got.GatedLabels, got.ProtectedLabels}); fmt.Sprint(again) != fmt.Sprint(d) {
 			t.Fatalf("got %+v", again)
 		}
 	})

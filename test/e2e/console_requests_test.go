@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 )
@@ -37,7 +38,7 @@ func approved(ctx context.Context, t *testing.T, s *server, owner *client) {
 	reads(ctx, t, "Preview of v3")
 	presses(ctx, t, "Activate…")
 	reads(ctx, t, "3 of 100 fail.")
-	types(ctx, t, `[name=at]`, "2027-01-01T09:00")
+	types(ctx, t, `[name=at]`, time.Now().AddDate(0, 0, 30).Format(time.DateOnly)+"T09:00")
 	keep(ctx, t, "console-activate-later")
 	presses(ctx, t, "Activate")
 	reads(ctx, t, "The activation of v3 waits for checks and time.")

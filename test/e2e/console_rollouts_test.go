@@ -39,6 +39,26 @@ func rolledOut(ctx context.Context, t *testing.T, s *server, owner *client) {
 	chooses(ctx, t, `select:has(option[value=production])`, "production")
 	reads(ctx, t, "Rolled out: v1 80 %, v2 20 %")
 	reads(ctx, t, "solved: 75.0 % of 120 reports")
+
+	// Both versions side by side, with a check that passes by its threshold.
+	picks(ctx, t, "Settings…")
+	types(ctx, t, `[name=thresholds]`, "eval >= 0.9, cost <= 2.5")
+	presses(ctx, t, "Save")
+	drive(ctx, t, poll[bool](`!document.querySelector('[role=dialog]')`))
+	owner.get(t, path).has(t, map[string]string{
+		"check_thresholds": `[{"at_most":2.5,"name":"cost"},{"at_least":0.9,"name":"eval"}]`})
+	for version, result := range map[string]float64{"v1": 0.85, "v2": 0.95} {
+		owner.do(t, "POST", path+"/versions/"+version+"/checks/eval", object{"conclusion": "success", "result": result}).
+			is(t, 200)
+	}
+	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
+	opensTab(ctx, t, "Compare")
+	reads(ctx, t, "What was reported about both")
+	for _, text := range []string{"Check eval", "0.85", "0.95", "needs ≥ 0.9", "90.0 % of 120 reports",
+		"75.0 % of 120 reports", "-15.0 % (95 %: -24.4 % to -5.4 %)"} {
+		reads(ctx, t, text)
+	}
+	keep(ctx, t, "console-compare-outcomes")
 }
 
 // judge reports what the readers of two versions say: 90 % and 75 % of 120 are content.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -88,4 +89,59 @@ func labelGates(t *testing.T, ann, bob *client) {
 	}
 	bob.do(t, "POST", templates+"/import", imported("production")).problem(t, 409, "activation_gated")
 	bob.do(t, "POST", templates+"/import", imported("legal")).problem(t, 403, "prompt_template_forbidden")
+}
+
+// thresholds runs as a part of TestTheLifeOfAPrompt: bob is an editor of ann's template.
+func thresholds(t *testing.T, ann, bob *client) {
+	template := templates + "/" + ann.create(t, templates, object{"name": "thresholds", "visibility": "workspace",
+		"required_checks": []string{"eval"}, "check_thresholds": []object{{"name": "latency", "at_most": 2},
+			{"name": "eval", "at_least": 0.9}}}).has(t, map[string]string{
+		"check_thresholds": `[{"at_least":0.9,"name":"eval"},{"at_most":2,"name":"latency"}]`}).at("id")
+	ann.create(t, template+"/shares", object{"user_id": bob.id, "role": "editor"})
+	for _, text := range []string{"one", "two"} {
+		ann.version(t, template, text)
+	}
+	check := func(version, name string, report object) *answer {
+		t.Helper()
+		return bob.do(t, "POST", template+"/versions/"+version+"/checks/"+name, report)
+	}
+
+	// Only managers set them, and what is wrong with them is said.
+	bob.do(t, "PATCH", template, object{"check_thresholds": nil}).problem(t, 403, "prompt_template_forbidden")
+	ann.do(t, "PATCH", template, object{"check_thresholds": []object{{"name": "cost", "at_least": 2, "at_most": 1},
+		{"name": "eval"}}}).problem(t, 422, "invalid_fields").has(t, map[string]string{
+		"errors.0.pointer": "/check_thresholds/0/at_most", "errors.1.pointer": "/check_thresholds/1"})
+	check("v1", "eval", object{"conclusion": "success", "result": 1e10}).problem(t, 422, "invalid_fields").has(t,
+		map[string]string{"errors.0.pointer": "/result"})
+
+	// The result decides, and the gate waits for it, or for a lower threshold.
+	waits := bob.do(t, "POST", template+"/versions/v1/activate", nil).is(t, 202).has(t, map[string]string{
+		"activation_request.missing_checks": `["eval"]`})
+	request := template + "/activation-requests/" + waits.at("activation_request.id")
+	check("v1", "eval", object{"conclusion": "success"}).is(t, 200).has(t, map[string]string{"passed": "false",
+		"result": "null", "threshold": `{"at_least":0.9,"name":"eval"}`})
+	check("v1", "eval", object{"conclusion": "success", "result": 0.85}).is(t, 200).has(t,
+		map[string]string{"passed": "false", "result": "0.85"})
+	check("v1", "style", object{"conclusion": "success", "result": 3}).is(t, 200).has(t,
+		map[string]string{"passed": "true", "threshold": "null"})
+	ann.get(t, request).has(t, map[string]string{"state": "waiting"})
+	ann.do(t, "PATCH", template, object{"check_thresholds": []object{{"name": "eval", "at_least": 0.85}}}).is(t, 200)
+	ann.get(t, request).has(t, map[string]string{"state": "activated"})
+	ann.get(t, "/api/events?type=prompt_template.updated&limit=1").has(t, map[string]string{
+		"data.0.data.check_thresholds.from.1": "latency<=2", "data.0.data.check_thresholds.to.0": "eval>=0.85"})
+	bob.get(t, "/api/events?type=prompt_version.checked&limit=1").has(t, map[string]string{"data.0.data.result": "3"})
+	check("v2", "eval", object{"conclusion": "success", "result": 0.95}).is(t, 200).has(t,
+		map[string]string{"passed": "true"})
+
+	// A comparison has what was reported about both versions.
+	judge(t, ann, strings.TrimPrefix(template, templates+"/"))
+	bob.do(t, "PUT", template+"/labels/live", object{"version": "v2"}).is(t, 200)
+	bob.get(t, template+"/versions/v2/diff?against=v1").has(t, map[string]string{"changed_fields": `["text"]`,
+		"outcomes.against.checks.0.result": "0.85", "outcomes.against.checks.1.name": "style",
+		"outcomes.version.checks.0.result": "0.95", "outcomes.version.checks.0.passed": "true",
+		"outcomes.version.checks.1": "", "outcomes.against.reads": "0", "outcomes.against.feedback.0.share": "0.9",
+		"outcomes.against.feedback.0.differences": "[]", "outcomes.version.feedback.0.count": "120",
+		"outcomes.version.feedback.0.differences.0.value": "true", "outcomes.version.feedback.1": ""})
+	ann.do(t, "PATCH", template, object{"check_thresholds": nil}).is(t, 200).has(t, map[string]string{
+		"check_thresholds": "[]"})
 }

@@ -213,6 +213,7 @@ func TestTheLifeOfAPrompt(t *testing.T) {
 		t.Run("an activation waits for approvals, checks and a time", func(t *testing.T) { requests(t, ann, bob) })
 		t.Run("applications report feedback about versions", func(t *testing.T) { feedback(t, ann, bob) })
 		t.Run("labels have gates of their own", func(t *testing.T) { labelGates(t, ann, bob) })
+		t.Run("a required check passes by its threshold", func(t *testing.T) { thresholds(t, ann, bob) })
 		t.Run("reads are counted", func(t *testing.T) { counted(t, ann, bob) })
 		t.Run("prompts include others", func(t *testing.T) { includes(t, ann, bob) })
 		t.Run("templates are copied", func(t *testing.T) { copies(t, ann, bob) })

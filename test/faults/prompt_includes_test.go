@@ -68,8 +68,8 @@ var includeCases = []useCase{
 		_, _, _, err := e.prompts.Render(e.ctx, e.team.Member, id, two, "", nil, prompt.Strict)
 		return err
 	})},
-	{name: "Diff, with includes", prepare: onInclude(func(e *env, id prompt.ID) error {
-		_, _, _, err := e.prompts.Diff(e.ctx, e.team.Member, id, one, two)
+	{name: "Compare, with includes", prepare: onInclude(func(e *env, id prompt.ID) error {
+		_, err := e.prompts.Compare(e.ctx, e.team.Member, id, one, two)
 		return err
 	})},
 	{name: "Copy, with includes", prepare: onInclude(func(e *env, id prompt.ID) error {

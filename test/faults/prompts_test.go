@@ -148,8 +148,8 @@ var promptCases = []useCase{
 		_, _, _, err := e.prompts.Render(e.ctx, e.team.Member, id, one, "", nil, prompt.Strict)
 		return err
 	})},
-	{name: "Diff", prepare: onPrompt(func(e *env, id prompt.ID) error {
-		_, _, _, err := e.prompts.Diff(e.ctx, e.team.Member, id, one, two)
+	{name: "Compare", prepare: onPrompt(func(e *env, id prompt.ID) error {
+		_, err := e.prompts.Compare(e.ctx, e.team.Member, id, one, two)
 		return err
 	})},
 	{name: "Resolve", prepare: onPrompt(func(e *env, id prompt.ID) error {

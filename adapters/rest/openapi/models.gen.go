@@ -1946,6 +1946,18 @@ type CheckConclusion string
 // CheckNames The checks that a version must pass before it is activated: up to 10 names.
 type CheckNames = []string
 
+// CheckThreshold The result that a version needs to pass a check. At least one of the bounds is required.
+type CheckThreshold struct {
+	// AtLeast The lowest result that passes.
+	AtLeast *float64 `json:"at_least,omitempty"`
+
+	// AtMost The highest result that passes.
+	AtMost *float64 `json:"at_most,omitempty"`
+
+	// Name The name of the check.
+	Name string `json:"name"`
+}
+
 // CheckoutSessionCreate defines model for CheckoutSessionCreate.
 type CheckoutSessionCreate struct {
 	// AllowPromotionCodes Whether the payer can enter a promotion code.
@@ -4531,6 +4543,9 @@ type PromptTemplate struct {
 	// ChatsMissingVariables Up to 20 chat templates that cannot reply with the version, because their `reply` lacks values for its variables. Only in the response of an activation, and only those that the caller can read.
 	ChatsMissingVariables *[]UnfilledChat `json:"chats_missing_variables,omitempty"`
 
+	// CheckThresholds The results that versions need to pass checks, by name.
+	CheckThresholds []CheckThreshold `json:"check_thresholds"`
+
 	// Compatibility What an activation may change for the applications that use the prompt. `none` allows everything. With `backward`, activating a version that breaks the contract of the active one is refused with 409 `contract_break`, unless `acknowledge_contract_break` is true.
 	//
 	// A version breaks the contract if it requires a variable that the active one does not, refuses values of a variable that the active one accepts, offers another tool, or if the arguments of a tool or the answers can have values that the schema of the active one does not allow: other types, other values of an `enum`, an absent member that was required. Of other keywords of a schema, every change is a break. Additional members, and names within a section of the text, are not.
@@ -4619,6 +4634,9 @@ type PromptTemplateCreate struct {
 	// Approvals With how many approvals of others an editor can activate a version, if the template is protected. With 0, only managers can.
 	Approvals int `json:"approvals,omitempty,omitzero"`
 
+	// CheckThresholds The results that versions need to pass checks: at most one item for each check.
+	CheckThresholds []CheckThreshold `json:"check_thresholds,omitempty,omitzero"`
+
 	// Compatibility What an activation may change for the applications that use the prompt. `none` allows everything. With `backward`, activating a version that breaks the contract of the active one is refused with 409 `contract_break`, unless `acknowledge_contract_break` is true.
 	//
 	// A version breaks the contract if it requires a variable that the active one does not, refuses values of a variable that the active one accepts, offers another tool, or if the arguments of a tool or the answers can have values that the schema of the active one does not allow: other types, other values of an `enum`, an absent member that was required. Of other keywords of a schema, every change is a break. Additional members, and names within a section of the text, are not.
@@ -4667,6 +4685,9 @@ type PromptTemplateList struct {
 type PromptTemplatePatch struct {
 	// Approvals Changing it requires the manager role.
 	Approvals *int `json:"approvals,omitempty"`
+
+	// CheckThresholds Changing it requires the manager role.
+	CheckThresholds nullable.Nullable[[]CheckThreshold] `json:"check_thresholds,omitempty,omitzero"`
 
 	// Compatibility Changing it requires the manager role.
 	Compatibility *PromptCompatibility      `json:"compatibility,omitempty"`
@@ -6320,14 +6341,18 @@ type VersionCheck struct {
 	// Outdated Whether the version was edited since.
 	Outdated bool `json:"outdated"`
 
-	// Passed Whether the version passes this check.
-	Passed     bool   `json:"passed"`
-	ReportedAt Time   `json:"reported_at"`
-	ReportedBy string `json:"reported_by"`
+	// Passed Whether the version passes this check: `conclusion` is `success`, `neutral` or `skipped`, `result` meets `threshold`, and it counts and is not outdated.
+	Passed     bool                       `json:"passed"`
+	ReportedAt Time                       `json:"reported_at"`
+	ReportedBy string                     `json:"reported_by"`
+	Result     nullable.Nullable[float64] `json:"result"`
 
 	// Summary Empty if none was given.
-	Summary string                    `json:"summary"`
-	URL     nullable.Nullable[string] `json:"url"`
+	Summary string `json:"summary"`
+
+	// Threshold What `result` must be for the version to pass. `null` if the template has none for this check.
+	Threshold nullable.Nullable[CheckThreshold] `json:"threshold"`
+	URL       nullable.Nullable[string]         `json:"url"`
 }
 
 // VersionCheckList defines model for VersionCheckList.
@@ -6339,7 +6364,10 @@ type VersionCheckList struct {
 type VersionCheckReport struct {
 	// Conclusion A check's result. A version passes with `success`, `neutral` and `skipped`.
 	Conclusion CheckConclusion `json:"conclusion"`
-	Summary    string          `json:"summary,omitempty,omitzero"`
+
+	// Result A figure, such as the share of cases that pass. Required to pass a check with a threshold.
+	Result  *float64 `json:"result,omitempty"`
+	Summary string   `json:"summary,omitempty,omitzero"`
 
 	// URL A report's http or https address.
 	URL string `json:"url,omitempty,omitzero"`
@@ -6355,9 +6383,30 @@ type VersionDiff struct {
 	// Changes The values of the members that differ, other than `text` and `messages`, which `unified` shows.
 	Changes []FieldChange `json:"changes"`
 
+	// Outcomes What was reported about both versions.
+	Outcomes VersionOutcomesPair `json:"outcomes"`
+
 	// Unified A unified diff of the content from `against` to `version`. Empty if the contents are equal.
 	Unified string           `json:"unified"`
 	Version PromptVersionRef `json:"version"`
+}
+
+// VersionOutcomes defines model for VersionOutcomes.
+type VersionOutcomes struct {
+	// Checks By name.
+	Checks []VersionCheck `json:"checks"`
+
+	// Feedback Of 30 days, by name. `differences` are from `against`.
+	Feedback []PromptFeedback `json:"feedback"`
+
+	// Reads How often applications read the version within 30 days.
+	Reads int64 `json:"reads"`
+}
+
+// VersionOutcomesPair What was reported about both versions.
+type VersionOutcomesPair struct {
+	Against VersionOutcomes `json:"against"`
+	Version VersionOutcomes `json:"version"`
 }
 
 // VersionState A draft can be edited. The first activation or label freezes a version permanently.

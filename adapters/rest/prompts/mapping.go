@@ -49,6 +49,7 @@ func promptDraft(in openapi.PromptTemplateCreate) prompt.Draft {
 
 		Approvals:      in.Approvals,
 		RequiredChecks: in.RequiredChecks,
+		Thresholds:     convert.Slice(in.CheckThresholds, checkThreshold),
 
 		GatedLabels:     in.GatedLabels,
 		ProtectedLabels: in.ProtectedLabels,
@@ -71,6 +72,7 @@ func promptChanges(in openapi.PromptTemplatePatch) prompt.Changes {
 
 		Approvals:      in.Approvals,
 		RequiredChecks: convert.OrZero(in.RequiredChecks),
+		Thresholds:     thresholdChanges(in.CheckThresholds),
 
 		GatedLabels:     convert.OrZero(in.GatedLabels),
 		ProtectedLabels: convert.OrZero(in.ProtectedLabels),
@@ -266,6 +268,7 @@ func templateFor(by identity.Actor, t *prompt.Template) openapi.PromptTemplate {
 		Approvals:      t.Approvals,
 		RequiredChecks: convert.NonNil(t.RequiredChecks),
 
+		CheckThresholds: convert.Slice(t.Thresholds, toCheckThreshold),
 		GatedLabels:     convert.NonNil(t.GatedLabels),
 		ProtectedLabels: convert.NonNil(t.ProtectedLabels),
 
@@ -359,4 +362,21 @@ func unfilledChats(r *server.Call, id prompt.ID, version prompt.VersionID) (*[]o
 
 func toUnfilledChat(u *chats.Unfilled) openapi.UnfilledChat {
 	return openapi.UnfilledChat{ID: string(u.ID), Name: u.Name, Variables: convert.NonNil(u.Variables)}
+}
+
+func toCheckThreshold(h *prompt.Threshold) openapi.CheckThreshold {
+	return openapi.CheckThreshold{Name: h.Name, AtLeast: h.AtLeast, AtMost: h.AtMost}
+}
+
+// thresholdChanges reads a member of a merge patch.
+func thresholdChanges(in nullable.Nullable[[]openapi.CheckThreshold]) *[]prompt.Threshold {
+	thresholds := convert.OrZero(in)
+	if thresholds == nil {
+		return nil
+	}
+	return new(convert.Slice(*thresholds, checkThreshold))
+}
+
+func checkThreshold(in *openapi.CheckThreshold) prompt.Threshold {
+	return prompt.Threshold{Name: in.Name, AtLeast: in.AtLeast, AtMost: in.AtMost}
 }

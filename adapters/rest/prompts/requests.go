@@ -68,13 +68,13 @@ func getActivationRequest(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	from, to, d, err := r.Prompts.RequestDiff(r.Context(), r.By, found)
+	comparison, err := r.Prompts.CompareRequest(r.Context(), r.By, found)
 	if err != nil {
 		return server.Reply{}, err
 	}
 	out := toActivationRequest(found, r.By.At)
-	if from != nil && to != nil {
-		out.Diff = new(versionDiff(from, to, d))
+	if comparison != nil {
+		out.Diff = new(toVersionDiff(comparison))
 	}
 	return server.OK(out).WithRevision(found.Revision), nil
 }
@@ -103,45 +103,4 @@ func activationReply(r *server.Call, found *prompt.ActivationRequest, err error)
 		return server.Reply{}, err
 	}
 	return server.OK(toActivationRequest(found, r.By.At)).WithRevision(found.Revision), nil
-}
-
-func listVersionChecks(r *server.Call) (server.Reply, error) {
-	v, checks, err := r.Prompts.Checks(r.Context(), r.By, promptID(r), versionRef(r))
-	if err != nil {
-		return server.Reply{}, err
-	}
-	out := openapi.VersionCheckList{Data: make([]openapi.VersionCheck, len(checks))}
-	for i := range checks {
-		out.Data[i] = toVersionCheck(&checks[i], v.ContentHash)
-	}
-	return server.OK(out), nil
-}
-
-func reportVersionCheck(r *server.Call) (server.Reply, error) {
-	in, err := server.Decode[openapi.VersionCheckReport](r)
-	if err != nil {
-		return server.Reply{}, err
-	}
-	c, err := r.Prompts.Report(r.Context(), r.By, promptID(r), versionRef(r), prompt.Check{
-		Name: server.PathVar(r.Request, "name"), Conclusion: prompt.Conclusion(in.Conclusion), URL: in.URL,
-		Summary: in.Summary,
-	})
-	if err != nil {
-		return server.Reply{}, err
-	}
-	return server.OK(toVersionCheck(&c, c.ContentHash)), nil
-}
-
-func toVersionCheck(c *prompt.Check, contentHash string) openapi.VersionCheck {
-	return openapi.VersionCheck{
-		Name:       c.Name,
-		Conclusion: openapi.CheckConclusion(c.Conclusion),
-		URL:        openapi.OrNull(c.URL),
-		Summary:    c.Summary,
-		Passed:     c.Passes(contentHash),
-		Outdated:   c.ContentHash != contentHash,
-		Counts:     !c.ByAuthor,
-		ReportedBy: string(c.By),
-		ReportedAt: openapi.Time(c.At),
-	}
 }

@@ -93,26 +93,6 @@ func deleteVersion(r *server.Call) (server.Reply, error) {
 	return server.NoContent, r.Prompts.DeleteVersion(r.Context(), r.By, promptID(r), versionRef(r), r.Match)
 }
 
-func diffVersions(r *server.Call) (server.Reply, error) {
-	from, to, d, err := r.Prompts.Diff(
-		r.Context(), r.By, promptID(r), refOr(r.Query.Get("against"), "active"), versionRef(r),
-	)
-	if err != nil {
-		return server.Reply{}, err
-	}
-	return server.OK(versionDiff(from, to, d)), nil
-}
-
-func versionDiff(from, to *prompt.Version, d prompt.Difference) openapi.VersionDiff {
-	return openapi.VersionDiff{
-		Against:       toVersionRef(from),
-		Version:       toVersionRef(to),
-		Unified:       d.Unified,
-		ChangedFields: convert.NonNil(d.Changed),
-		Changes:       fieldChanges(from, to, d.Changed),
-	}
-}
-
 func renderPrompt(r *server.Call) (server.Reply, error) {
 	r.TrackedOnly = true
 	in, err := server.Decode[openapi.RenderRequest](r)

@@ -114,19 +114,20 @@ func (l *Lists) Checks(
 		Conclusion  prompt.Conclusion `db:"conclusion"`
 		URL         string            `db:"url"`
 		Summary     string            `db:"summary"`
+		Result      *float64          `db:"result"`
 		ContentHash string            `db:"content_hash"`
 		ByAuthor    bool              `db:"by_author"`
 		By          identity.UserID   `db:"reported_by"`
 		At          int64             `db:"reported_at"`
 	}
-	err := l.db.List(ctx, &rows, `SELECT c.name, c.conclusion, c.url, c.summary, c.content_hash, c.by_author,
-		c.reported_by, c.reported_at FROM prompt_templates t JOIN prompt_versions v ON v.template_id = t.id
+	err := l.db.List(ctx, &rows, `SELECT c.name, c.conclusion, c.url, c.summary, c.result, c.content_hash,
+		c.by_author, c.reported_by, c.reported_at FROM prompt_templates t JOIN prompt_versions v ON v.template_id = t.id
 		JOIN prompt_checks c ON c.version_id = v.id WHERE t.id = ? AND t.workspace_id = ? AND v.id = ? ORDER BY c.name`,
 		id, ws, v)
 	found := make([]prompt.Check, len(rows))
 	for i, r := range rows {
 		found[i] = prompt.Check{Version: v, Name: r.Name, Conclusion: r.Conclusion, URL: r.URL, Summary: r.Summary,
-			ContentHash: r.ContentHash, ByAuthor: r.ByAuthor, By: r.By, At: db.FromMicros(r.At)}
+			Result: r.Result, ContentHash: r.ContentHash, ByAuthor: r.ByAuthor, By: r.By, At: db.FromMicros(r.At)}
 	}
 	return found, err
 }
@@ -160,12 +161,12 @@ func (store *Store) saveRequest(ctx context.Context, r prompt.ActivationRequest)
 
 // saveCheck writes a check, and replaces the earlier one of that name.
 func (store *Store) saveCheck(ctx context.Context, c prompt.Check) error {
-	_, err := store.Exec(ctx, `INSERT INTO prompt_checks (version_id, name, conclusion, url, summary, content_hash,
-			by_author, reported_by, reported_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+	_, err := store.Exec(ctx, `INSERT INTO prompt_checks (version_id, name, conclusion, url, summary, result,
+			content_hash, by_author, reported_by, reported_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (version_id, name) DO UPDATE SET conclusion = excluded.conclusion, url = excluded.url,
-			summary = excluded.summary, content_hash = excluded.content_hash,
+			summary = excluded.summary, result = excluded.result, content_hash = excluded.content_hash,
 			by_author = excluded.by_author, reported_by = excluded.reported_by,
 			reported_at = excluded.reported_at`,
-		c.Version, c.Name, c.Conclusion, c.URL, c.Summary, c.ContentHash, c.ByAuthor, c.By, db.Micros(c.At))
+		c.Version, c.Name, c.Conclusion, c.URL, c.Summary, c.Result, c.ContentHash, c.ByAuthor, c.By, db.Micros(c.At))
 	return err
 }

@@ -56,7 +56,7 @@ func templateWrites(previous, t *prompt.Template) []db.Write {
 		return []db.Write{{Query: `
 			UPDATE prompt_templates SET owner_id = ?, name = ?, name_key = ?, description = ?, tags = ?, metadata = ?,
 			visibility = ?, protected = ?, search = ?, compatibility = ?, include_mode = ?, approvals = ?,
-				required_checks = ?, gated_labels = ?, protected_labels = ?,
+				required_checks = ?, check_thresholds = ?, gated_labels = ?, protected_labels = ?,
 				active_version_id = ?, active_number = ?, activated_at = ?, activated_by = ?,
 				last_number = ?, version_count = ?, latest_version_id = ?, latest_number = ?, frozen_count = ?,
 				latest_frozen_id = ?, latest_frozen_number = ?, open_requests = ?, revision = ?,
@@ -77,7 +77,8 @@ func templateWrites(previous, t *prompt.Template) []db.Write {
 func templateFields(t *prompt.Template) []any {
 	return []any{t.Owner, t.Name, prompt.NameKey(t.Name), t.Description, tagList(t.Tags), string(t.Metadata),
 		t.Visibility, t.Protected, searchText(t), t.Compatibility, t.IncludeMode, t.Approvals,
-		strings.Join(t.RequiredChecks, ","), strings.Join(t.GatedLabels, ","), strings.Join(t.ProtectedLabels, ",")}
+		strings.Join(t.RequiredChecks, ","), thresholdsText(t.Thresholds), strings.Join(t.GatedLabels, ","),
+		strings.Join(t.ProtectedLabels, ",")}
 }
 
 // templateState returns the values of the columns that follow from operations.

@@ -3,6 +3,7 @@ package prompts
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -64,8 +65,8 @@ func (r *readingRow) subject(by identity.Actor) access.Subject {
 
 // templateColumns are the columns of a templateRow, read from templateTables.
 var templateColumns = db.ColumnList(readingColumns) + db.OwnerLeftColumn + `, t.description, t.tags, t.metadata,
-		t.protected, t.compatibility, t.approvals, t.required_checks, t.gated_labels,
-		t.protected_labels, t.open_requests,
+		t.protected, t.compatibility, t.approvals, t.required_checks, t.check_thresholds,
+		t.gated_labels, t.protected_labels, t.open_requests,
 		EXISTS (SELECT 1 FROM prompt_references pr WHERE pr.prompt_id = t.id) AS referenced,
 		(SELECT COALESCE(MAX(r.day), 0) FROM version_reads r WHERE r.template_id = t.id) AS last_read_day,
 		t.active_number, t.activated_at, t.activated_by, t.last_number, t.version_count, t.latest_version_id,
@@ -82,6 +83,7 @@ type templateRow struct {
 	Compatibility      prompt.Compatibility `db:"compatibility"`
 	Approvals          int                  `db:"approvals"`
 	RequiredChecks     string               `db:"required_checks"`
+	CheckThresholds    string               `db:"check_thresholds"`
 	GatedLabels        string               `db:"gated_labels"`
 	ProtectedLabels    string               `db:"protected_labels"`
 	OpenRequests       int                  `db:"open_requests"`
@@ -130,7 +132,7 @@ func (r *templateRow) fill(t *prompt.Template, by identity.Actor) (err error) {
 		t.Metadata = json.RawMessage(r.Metadata)
 	}
 	t.Tags, err = db.TextList(r.Tags)
-	return err
+	return errors.Join(err, db.FromJSON(r.CheckThresholds, &t.Thresholds))
 }
 
 // templateKey is the condition by which a template t is found.
@@ -197,6 +199,12 @@ func tagList(tags []string) string {
 		items[i] = tagItem(tag)
 	}
 	return "[" + strings.Join(items, ",") + "]"
+}
+
+// thresholdsText returns thresholds as JSON, empty without one. Finite numbers and texts always have one.
+func thresholdsText(thresholds []prompt.Threshold) string {
+	text, _ := db.JSONText(thresholds, len(thresholds) == 0)
+	return text
 }
 
 // tagItem returns a tag as an item of that array. Quotes and commas within it are escaped, so that a stored array

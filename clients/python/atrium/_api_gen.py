@@ -1831,6 +1831,19 @@ CheckConclusion = Union[Literal["success", "neutral", "skipped", "failure", "can
 CheckNames = List[str]
 
 
+class CheckThreshold(TypedDict):
+    """The result that a version needs to pass a check. At least one of the bounds is required."""
+
+    name: str
+    """The name of the check."""
+
+    at_least: NotRequired[float]
+    """The lowest result that passes."""
+
+    at_most: NotRequired[float]
+    """The highest result that passes."""
+
+
 class CheckoutSessionCreate(TypedDict):
     """A type of the API."""
 
@@ -5724,6 +5737,9 @@ class PromptTemplate(TypedDict):
     required_checks: List[str]
     """The checks that a version must pass before it is activated, sorted."""
 
+    check_thresholds: List[CheckThreshold]
+    """The results that versions need to pass checks, by name."""
+
     gated_labels: List[str]
     """The labels whose moves wait for approvals and `required_checks`, and keep the contract, as
     activations do.
@@ -5856,6 +5872,9 @@ class PromptTemplateCreate(TypedDict):
     required_checks: NotRequired[CheckNames]
     """"""
 
+    check_thresholds: NotRequired[List[CheckThreshold]]
+    """The results that versions need to pass checks: at most one item for each check."""
+
     gated_labels: NotRequired[Labels]
     """Labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations
     do.
@@ -5941,6 +5960,9 @@ class PromptTemplatePatch(TypedDict):
     """Changing it requires the manager role."""
 
     required_checks: NotRequired[Optional[List[str]]]
+    """Changing it requires the manager role."""
+
+    check_thresholds: NotRequired[Optional[List[CheckThreshold]]]
     """Changing it requires the manager role."""
 
     gated_labels: NotRequired[Optional[List[str]]]
@@ -6064,6 +6086,9 @@ class PromptTemplateUpdatedData(TypedDict):
     """"""
 
     required_checks: NotRequired[ChangedNames]
+    """"""
+
+    check_thresholds: NotRequired[ChangedNames]
     """"""
 
     gated_labels: NotRequired[ChangedNames]
@@ -6217,6 +6242,9 @@ class PromptVersionCheckedData(TypedDict):
     """"""
 
     conclusion: str
+    """"""
+
+    result: NotRequired[float]
     """"""
 
     url: str
@@ -8762,6 +8790,12 @@ class VersionCheck(TypedDict):
     conclusion: CheckConclusion
     """"""
 
+    result: Optional[float]
+    """"""
+
+    threshold: Optional[CheckThreshold]
+    """What `result` must be for the version to pass. `null` if the template has none for this check."""
+
     url: Optional[str]
     """"""
 
@@ -8769,7 +8803,9 @@ class VersionCheck(TypedDict):
     """Empty if none was given."""
 
     passed: bool
-    """Whether the version passes this check."""
+    """Whether the version passes this check: `conclusion` is `success`, `neutral` or `skipped`, `result`
+    meets `threshold`, and it counts and is not outdated.
+    """
 
     outdated: bool
     """Whether the version was edited since."""
@@ -8797,6 +8833,9 @@ class VersionCheckReport(TypedDict):
     conclusion: CheckConclusion
     """"""
 
+    result: NotRequired[float]
+    """A figure, such as the share of cases that pass. Required to pass a check with a threshold."""
+
     url: NotRequired[str]
     """A report's http or https address."""
 
@@ -8821,6 +8860,32 @@ class VersionDiff(TypedDict):
 
     changes: List[FieldChange]
     """The values of the members that differ, other than `text` and `messages`, which `unified` shows."""
+
+    outcomes: VersionOutcomesPair
+    """"""
+
+
+class VersionOutcomes(TypedDict):
+    """A type of the API."""
+
+    checks: List[VersionCheck]
+    """By name."""
+
+    reads: int
+    """How often applications read the version within 30 days."""
+
+    feedback: List[PromptFeedback]
+    """Of 30 days, by name. `differences` are from `against`."""
+
+
+class VersionOutcomesPair(TypedDict):
+    """What was reported about both versions."""
+
+    against: VersionOutcomes
+    """"""
+
+    version: VersionOutcomes
+    """"""
 
 # A draft can be edited. The first activation or label freezes a version permanently.
 VersionState = Union[Literal["draft", "frozen"], str]
@@ -11325,9 +11390,10 @@ class PromptTemplatesVersionsChecksResource(Resource):
         Requires the editor role on the template. Records what your system concluded about the content of
         this version, instead of an earlier check with the same name. A check counts for the content that
         it was reported for, unless an author of the version, or an API key that they created, reported
-        it. To run an evaluation before a version is activated, require a check in `required_checks` of
-        the template, start with the event `prompt_version.activation_requested`, and report here with a
-        key that has the scope `prompts:check`.
+        it. If the template has a threshold for it (`check_thresholds`), a passing check also has a
+        `result` that meets it. To run an evaluation before a version is activated, require a check in
+        `required_checks` of the template, start with the event `prompt_version.activation_requested`,
+        and report here with a key that has the scope `prompts:check`.
 
         Errors: check_limit_reached, invalid_fields, prompt_template_forbidden,
         prompt_template_not_found, prompt_version_not_found, scope_required; and those that every call
@@ -11435,7 +11501,8 @@ class PromptTemplatesVersionsResource(Resource):
         """Compare two versions.
 
         `version_id` and `against` can be ids, labels, `active`, `previous`, `latest`, or numbers such as
-        `v12`. Both are compared with the texts of what they include.
+        `v12`. Both are compared with the texts of what they include, and `outcomes` has their checks,
+        reads and feedback.
 
         Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
         invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those

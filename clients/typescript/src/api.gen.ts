@@ -1524,6 +1524,16 @@ export type CheckConclusion = 'success' | 'neutral' | 'skipped' | 'failure' | 'c
 /** The checks that a version must pass before it is activated: up to 10 names. */
 export type CheckNames = string[]
 
+/** The result that a version needs to pass a check. At least one of the bounds is required. */
+export type CheckThreshold = {
+  /** The name of the check. */
+  name: string
+  /** The lowest result that passes. */
+  at_least?: number
+  /** The highest result that passes. */
+  at_most?: number
+}
+
 /**  */
 export type CheckoutSessionCreate = {
   /**  */
@@ -4617,6 +4627,8 @@ export type PromptTemplate = {
   approvals: number
   /** The checks that a version must pass before it is activated, sorted. */
   required_checks: string[]
+  /** The results that versions need to pass checks, by name. */
+  check_thresholds: CheckThreshold[]
   /** The labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations do. */
   gated_labels: string[]
   /** The labels that only managers move. */
@@ -4711,6 +4723,8 @@ export type PromptTemplateCreate = {
   approvals?: number
   /**  */
   required_checks?: CheckNames
+  /** The results that versions need to pass checks: at most one item for each check. */
+  check_thresholds?: CheckThreshold[]
   /** Labels whose moves wait for approvals and `required_checks`, and keep the contract, as activations do. */
   gated_labels?: Labels
   /** Labels that only managers move. */
@@ -4776,6 +4790,8 @@ export type PromptTemplatePatch = {
   approvals?: number
   /** Changing it requires the manager role. */
   required_checks?: string[] | null
+  /** Changing it requires the manager role. */
+  check_thresholds?: CheckThreshold[] | null
   /** Changing it requires the manager role. */
   gated_labels?: string[] | null
   /** Changing it requires the manager role. */
@@ -4868,6 +4884,8 @@ export type PromptTemplateUpdatedData = {
   approvals?: ChangedNumber
   /**  */
   required_checks?: ChangedNames
+  /**  */
+  check_thresholds?: ChangedNames
   /**  */
   gated_labels?: ChangedNames
   /**  */
@@ -5001,6 +5019,8 @@ export type PromptVersionCheckedData = {
   name: string
   /**  */
   conclusion: string
+  /**  */
+  result?: number
   /**  */
   url: string
   /**  */
@@ -7024,10 +7044,17 @@ export type VersionCheck = {
   /**  */
   conclusion: CheckConclusion
   /**  */
+  result: number | null
+  /** What `result` must be for the version to pass. `null` if the template has none for this check. */
+  threshold: CheckThreshold | null
+  /**  */
   url: string | null
   /** Empty if none was given. */
   summary: string
-  /** Whether the version passes this check. */
+  /**
+   * Whether the version passes this check: `conclusion` is `success`, `neutral` or `skipped`, `result` meets
+   * `threshold`, and it counts and is not outdated.
+   */
   passed: boolean
   /** Whether the version was edited since. */
   outdated: boolean
@@ -7049,6 +7076,8 @@ export type VersionCheckList = {
 export type VersionCheckReport = {
   /**  */
   conclusion: CheckConclusion
+  /** A figure, such as the share of cases that pass. Required to pass a check with a threshold. */
+  result?: number
   /** A report's http or https address. */
   url?: string
   /**  */
@@ -7067,6 +7096,26 @@ export type VersionDiff = {
   changed_fields: string[]
   /** The values of the members that differ, other than `text` and `messages`, which `unified` shows. */
   changes: FieldChange[]
+  /**  */
+  outcomes: VersionOutcomesPair
+}
+
+/**  */
+export type VersionOutcomes = {
+  /** By name. */
+  checks: VersionCheck[]
+  /** How often applications read the version within 30 days. */
+  reads: number
+  /** Of 30 days, by name. `differences` are from `against`. */
+  feedback: PromptFeedback[]
+}
+
+/** What was reported about both versions. */
+export type VersionOutcomesPair = {
+  /**  */
+  against: VersionOutcomes
+  /**  */
+  version: VersionOutcomes
 }
 
 /** A draft can be edited. The first activation or label freezes a version permanently. */
@@ -8232,9 +8281,11 @@ export class PromptTemplatesVersionsChecksResource extends Resource {
    *
    * Requires the editor role on the template. Records what your system concluded about the content of this
    * version, instead of an earlier check with the same name. A check counts for the content that it was reported
-   * for, unless an author of the version, or an API key that they created, reported it. To run an evaluation
-   * before a version is activated, require a check in `required_checks` of the template, start with the event
-   * `prompt_version.activation_requested`, and report here with a key that has the scope `prompts:check`.
+   * for, unless an author of the version, or an API key that they created, reported it. If the template has a
+   * threshold for it (`check_thresholds`), a passing check also has a `result` that meets it. To run an
+   * evaluation before a version is activated, require a check in `required_checks` of the template, start with
+   * the event `prompt_version.activation_requested`, and report here with a key that has the scope
+   * `prompts:check`.
    *
    * Errors: check_limit_reached, invalid_fields, prompt_template_forbidden, prompt_template_not_found,
    * prompt_version_not_found, scope_required; and those that every call can have.
@@ -8323,7 +8374,7 @@ export class PromptTemplatesVersionsResource extends Resource {
    * Compare two versions.
    *
    * `version_id` and `against` can be ids, labels, `active`, `previous`, `latest`, or numbers such as `v12`.
-   * Both are compared with the texts of what they include.
+   * Both are compared with the texts of what they include, and `outcomes` has their checks, reads and feedback.
    *
    * Errors: include_cycle, include_not_found, include_not_text, include_too_deep, include_too_large,
    * invalid_fields, prompt_template_not_found, prompt_version_not_found, scope_required; and those that every

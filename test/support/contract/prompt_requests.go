@@ -135,11 +135,37 @@ func promptRequests(t *testing.T, a Adapter) {
 			c := prompt.Check{Name: "eval", Conclusion: conclusion, URL: "https://ci.example.com/1", Summary: "all"}
 			check, err := r.service.Report(ctx, r.team.Peer, r.id, prompt.Ref{Number: 2}, c)
 			must(t, err)
-			_, checks, err := r.service.Checks(ctx, r.team.Member, r.id, prompt.Ref{Number: 2})
+			checks, err := r.service.Checks(ctx, r.team.Member, r.id, prompt.Ref{Number: 2})
 			must(t, err)
-			same(t, "checks", checks, []prompt.Check{check})
+			same(t, "checks", checks, []prompt.JudgedCheck{check})
 		}
 		r.ends(askedRequest.ID, prompt.Activated, "")
+	})
+	t.Run("a version waits for a result that meets the threshold, or for a lower threshold", func(t *testing.T) {
+		low, below, high := 0.1+0.2, 0.8999, 0.9
+		thresholds := []prompt.Threshold{{Name: "eval", AtLeast: &high}}
+		r := newRequesting(t, a, prompt.Draft{RequiredChecks: []string{"eval"}, Thresholds: thresholds}, 2)
+		waits := r.ask(2, prompt.Activating{})
+		_, err := r.service.Decide(ctx, r.team.Member, r.id, waits.ID, yes)
+		must(t, err)
+		reported := func(result *float64) {
+			t.Helper()
+			_, err := r.service.Report(ctx, r.team.Peer, r.id, prompt.Ref{Number: 2},
+				prompt.Check{Name: "eval", Conclusion: prompt.Success, Result: result})
+			must(t, err)
+			checks, err := r.service.Checks(ctx, r.team.Member, r.id, prompt.Ref{Number: 2})
+			must(t, err)
+			same(t, "result", checks[0].Result, result)
+			same(t, "threshold", checks[0].Threshold, &thresholds[0])
+			r.ends(waits.ID, prompt.Waiting, "")
+		}
+		reported(&below)
+		reported(nil)
+		reported(&low)
+		_, err = r.service.Change(ctx, r.team.Member, r.id, nil,
+			prompt.Changes{Thresholds: &[]prompt.Threshold{{Name: "eval", AtLeast: &low, AtMost: &low}}})
+		must(t, err)
+		r.ends(waits.ID, prompt.Activated, "")
 	})
 	t.Run("a schedule waits for its time", func(t *testing.T) {
 		r := newRequesting(t, a, prompt.Draft{}, 2)

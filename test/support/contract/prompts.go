@@ -42,6 +42,7 @@ func promptReads(t *testing.T, a Adapter) {
 		Tags:     []string{`say "hi"`, "a,b", "ä"},
 		Metadata: json.RawMessage(`{"n": 12345678901234567890, "deep": {"x": [1.0]}}`), Visibility: access.Workspace,
 		Protected: true, Compatibility: prompt.Backward, Approvals: 3, RequiredChecks: []string{"eval", "lint"},
+		Thresholds: []prompt.Threshold{{Name: "cost", AtMost: new(0.25)}, {Name: "eval", AtLeast: new(0.9)}},
 	})
 
 	t.Run("Get returns what Add was given", func(t *testing.T) {

@@ -7,9 +7,10 @@ import { words } from '../text/prompts'
 import { Loading, Problem } from '../ui/basics'
 import { Diff } from '../ui/editor'
 import { InlineSelect } from '../ui/form'
+import { Outcomes } from './prompt-outcomes'
 
 /** What is on the screen, compared with any version: at first with the active one. */
-export function Compare({ id, active, versions, read, after, label }: {
+export function Compare({ id, active, versions, read, after, label, saved }: {
   id: string
   /** The number of the active version. */
   active: number | undefined
@@ -17,6 +18,8 @@ export function Compare({ id, active, versions, read, after, label }: {
   read: (version: PromptVersion | undefined) => string
   after: string
   label: string
+  /** The version that is on the screen; absent for a draft that is not saved. */
+  saved: string | undefined
 }) {
   const workspace = useWorkspace()
   const [base, setBase] = useShown('with', 'active')
@@ -46,6 +49,7 @@ export function Compare({ id, active, versions, read, after, label }: {
           labels={[!shown ? words.nothingIsActive : base === 'active' ? words.activeVersionNumber(shown.number) : words.versionNumberNumber(shown.number), label]}
         />
       )}
+      {shown && saved && shown.id !== saved && <Outcomes id={id} base={shown.id} version={saved} />}
     </>
   )
 }

@@ -16,14 +16,14 @@ export function useFeedback(id: string, base?: string) {
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`
 
 /** The mean, the share of true, or the shares of each value. */
-function figure(f: PromptFeedback) {
+export function figure(f: PromptFeedback) {
   if (f.mean !== null) return f.mean.toFixed(2)
   if (f.share !== null) return percent(f.share)
   return f.distribution.map((d) => `${d.value} ${percent(d.share)}`).join(', ')
 }
 
 /** The differences from the base version, with their intervals. */
-function compared(f: PromptFeedback) {
+export function compared(f: PromptFeedback) {
   return f.differences.map((d) => {
     const text = (x: number) => (x > 0 ? '+' : '') + (f.kind === 'number' ? x.toFixed(2) : percent(x))
     const interval = words.differenceFromTo(text(d.difference), text(d.low), text(d.high))

@@ -10,6 +10,7 @@ import { Form, Input } from '../ui/form'
 import { More } from '../ui/table'
 import { t } from '../text'
 import { words } from '../text/prompts'
+import { CheckState } from './prompt-outcomes'
 
 const causes: Record<string, string> = {
   withdrawn: words.itWasWithdrawn, base_moved: words.anotherVersionBecameActive, version_changed: words.theVersionWasEdited,
@@ -118,7 +119,7 @@ export function Checks({ id, version, required }: { id: string; version: string;
           const c = found.find((x) => x.name === name)
           return (
             <li key={name}>
-              <Pill tone={c?.passed ? 'ok' : required.includes(name) ? 'warn' : 'plain'}>{c ? (c.outdated ? words.outdated : c.conclusion.replace('_', ' ')) : words.notReported}</Pill>{' '}
+              <CheckState check={c} isRequired={required.includes(name)} />{' '}
               {name}{required.includes(name) && t.andRequired} {c?.url && <a href={c.url} rel="noreferrer" target="_blank">{t.report}</a>} {c?.summary && <span className="text-soft">{c.summary}</span>}
             </li>
           )

@@ -1,4 +1,4 @@
-import { AtriumError, type PromptTemplate, type PromptTemplatePatch } from '@atrium-hq/client'
+import { AtriumError, type CheckThreshold, type PromptTemplate, type PromptTemplatePatch } from '@atrium-hq/client'
 import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { useMutation } from '../app/mutation'
@@ -11,6 +11,20 @@ import { words } from '../text/prompts'
 
 /** The names in a text that separates them by commas. */
 const names = (text: string | undefined) => (text ?? '').split(',').map((name) => name.trim()).filter(Boolean)
+
+/** The thresholds in a text such as "eval >= 0.9, cost <= 2". The server refuses what is none. */
+function thresholds(text: string | undefined): CheckThreshold[] {
+  const found = new Map<string, CheckThreshold>()
+  for (const item of names(text)) {
+    const [, name = item, bound, number] = /^(\S+?)\s*(>=|≥|<=|≤)\s*(-?\d+(?:\.\d+)?)$/.exec(item) ?? []
+    found.set(name, { ...found.get(name), name, ...(bound && { [/[>≥]/.test(bound) ? 'at_least' : 'at_most']: Number(number) }) })
+  }
+  return [...found.values()]
+}
+
+const written = (all: CheckThreshold[]) => all.flatMap(({ name, at_least: low, at_most: high }) => [
+  ...(low === undefined ? [] : [`${name} >= ${low}`]), ...(high === undefined ? [] : [`${name} <= ${high}`]),
+]).join(', ')
 
 /** Changes what a prompt is called, who sees it, and what an activation must keep to. */
 export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose: () => void }) {
@@ -25,7 +39,7 @@ export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose:
         visibility: v.visibility as PromptTemplatePatch['visibility'], protected: v.protected === 'yes',
         compatibility: v.compatibility as PromptTemplatePatch['compatibility'],
         approvals: Number(v.approvals ?? 0),
-        required_checks: names(v.checks), gated_labels: names(v.gated), protected_labels: names(v.guarded),
+        required_checks: names(v.checks), check_thresholds: thresholds(v.thresholds), gated_labels: names(v.gated), protected_labels: names(v.guarded),
         include_mode: v.include_mode as PromptTemplatePatch['include_mode'],
       }),
     } as PromptTemplatePatch, { workspace, ifMatch: seen }),
@@ -60,6 +74,10 @@ export function Settings({ prompt, onClose }: { prompt: PromptTemplate; onClose:
           <Input
             name="checks" label={words.requiredChecks} defaultValue={seen.required_checks.join(', ')} error={wrong.required_checks}
             hint={words.namesSeparatedByCommas}
+          />
+          <Input
+            name="thresholds" label={words.thresholds} defaultValue={written(seen.check_thresholds)} error={wrong.check_thresholds}
+            hint={words.resultsThatChecksNeed}
           />
           <Input
             name="gated" label={words.gatedLabels} defaultValue={seen.gated_labels.join(', ')} error={wrong.gated_labels}

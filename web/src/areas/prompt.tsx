@@ -239,6 +239,7 @@ export function Prompt() {
               <Compare
                 id={id} active={prompt.data.active_version?.number} versions={versions.items} read={(v) => readable(editedOf(v), isChat)}
                 after={readable(text, isChat)} label={isDraft || !version.data ? words.yourDraft : words.versionNumberNumber(version.data.number)}
+                saved={isDraft ? undefined : version.data?.id}
               />
             ),
           },

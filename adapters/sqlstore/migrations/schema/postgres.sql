@@ -202,6 +202,7 @@ CREATE TABLE prompt_templates (
     open_requests integer NOT NULL DEFAULT 0,
     gated_labels text NOT NULL DEFAULT ''::text,
     protected_labels text NOT NULL DEFAULT ''::text,
+    check_thresholds text NOT NULL DEFAULT ''::text,
     CONSTRAINT prompt_templates_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id),
     CONSTRAINT prompt_templates_pkey PRIMARY KEY (id),
     CONSTRAINT prompt_templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
@@ -1065,6 +1066,7 @@ CREATE TABLE prompt_checks (
     reported_by text COLLATE "C" NOT NULL,
     reported_at bigint NOT NULL,
     by_author boolean NOT NULL DEFAULT false,
+    result double precision,
     CONSTRAINT prompt_checks_pkey PRIMARY KEY (version_id, name),
     CONSTRAINT prompt_checks_version_id_fkey FOREIGN KEY (version_id) REFERENCES prompt_versions(id) ON DELETE CASCADE
 );
@@ -1912,6 +1914,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (216, true),
     (220, true),
     (221, true),
+    (223, true),
     (228, true),
     (229, true),
     (230, true),

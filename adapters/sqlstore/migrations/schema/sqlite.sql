@@ -165,7 +165,7 @@ CREATE TABLE prompt_templates (
     created_by           TEXT NOT NULL,
     updated_at           BIGINT NOT NULL,
     deleted_at           BIGINT NOT NULL
-, compatibility TEXT NOT NULL DEFAULT 'none', include_mode TEXT NOT NULL DEFAULT 'pinned', approvals INTEGER NOT NULL DEFAULT 0, required_checks TEXT NOT NULL DEFAULT '', open_requests INTEGER NOT NULL DEFAULT 0, gated_labels TEXT NOT NULL DEFAULT '', protected_labels TEXT NOT NULL DEFAULT '');
+, compatibility TEXT NOT NULL DEFAULT 'none', include_mode TEXT NOT NULL DEFAULT 'pinned', approvals INTEGER NOT NULL DEFAULT 0, required_checks TEXT NOT NULL DEFAULT '', open_requests INTEGER NOT NULL DEFAULT 0, gated_labels TEXT NOT NULL DEFAULT '', protected_labels TEXT NOT NULL DEFAULT '', check_thresholds TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX prompt_templates_name ON prompt_templates (workspace_id, name_key) WHERE deleted_at = 0;
 CREATE INDEX prompt_templates_workspace ON prompt_templates (workspace_id, id) WHERE deleted_at = 0;
 CREATE INDEX prompt_templates_owner ON prompt_templates (workspace_id, owner_id, id) WHERE deleted_at = 0;
@@ -1093,7 +1093,7 @@ CREATE TABLE prompt_checks (
     summary      TEXT NOT NULL,
     content_hash TEXT NOT NULL,
     reported_by  TEXT NOT NULL,
-    reported_at  INTEGER NOT NULL, by_author BOOLEAN NOT NULL DEFAULT FALSE,
+    reported_at  INTEGER NOT NULL, by_author BOOLEAN NOT NULL DEFAULT FALSE, result DOUBLE PRECISION,
     PRIMARY KEY (version_id, name)
 );
 CREATE TABLE version_reads (
@@ -1455,6 +1455,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (214, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (220, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (221, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (223, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (228, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (229, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (230, 1);
