@@ -47,13 +47,15 @@ func (db *DB) Try(ctx context.Context, fn func(tx *DB) error) error {
 	}
 	followers, effects := len(db.tx.afterCommit), len(db.tx.effects)
 	err := fn(db)
-	end := `RELEASE SAVEPOINT attempt`
 	if err != nil {
 		db.tx.afterCommit, db.tx.effects = db.tx.afterCommit[:followers], db.tx.effects[:effects]
 		clear(db.tx.members)
-		end = `ROLLBACK TO SAVEPOINT attempt`
+		if _, failure := db.tx.ExecContext(ctx, `ROLLBACK TO SAVEPOINT attempt`); failure != nil {
+			return errors.Join(err, db.WrapErr(ctx, failure))
+		}
 	}
-	if _, failure := db.tx.ExecContext(ctx, end); failure != nil {
+	// A rollback keeps the savepoint, and a later rollback of an outer attempt would end at it.
+	if _, failure := db.tx.ExecContext(ctx, `RELEASE SAVEPOINT attempt`); failure != nil {
 		return errors.Join(err, db.WrapErr(ctx, failure))
 	}
 	return err

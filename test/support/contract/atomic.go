@@ -20,10 +20,7 @@ import (
 func Atomic(t *testing.T, open Opener) {
 	a, ctx := open(t), t.Context()
 	change := func(ctx context.Context, s ports.Stores, by identity.Actor, id prompt.ID, add string) error {
-		_, err := s.Prompts.Update(ctx, by, id, func(p *prompt.Template) error {
-			return p.Change(by, nil, prompt.Changes{Description: new(p.Description + add)}, prompt.Recipient{})
-		})
-		return err
+		return appends(ctx, by, id, add)(s)
 	}
 	description := func(t *testing.T, by identity.Actor, id prompt.ID) string {
 		t.Helper()
@@ -74,6 +71,7 @@ func Atomic(t *testing.T, open Opener) {
 			}
 		})
 	}
+	atomicTries(t, a)
 	t.Run("a nested transaction joins the outer one", func(t *testing.T) {
 		by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
 		template := fixture.Template(t, a.Stores, by, prompt.Draft{})
