@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/test/support/assert"
@@ -120,6 +122,34 @@ func TestLangfuse(t *testing.T) {
 		version := map[string]any{}
 		if langfuseConfig(version, json.RawMessage(none)); len(version) > 0 {
 			t.Errorf("%q is %v", none, version)
+		}
+	}
+}
+
+func TestMessagesOfLangfuseKeepTheirMembers(t *testing.T) {
+	version := map[string]any{}
+	err := langfuseText(version, langfusePrompt{Type: "chat", Prompt: json.RawMessage(`[
+		{"type":"chatmessage","role":"system","content":"@@@langfusePrompt:name=tone|label=production@@@"},
+		{"role":"user","content":[{"type":"text","text":"@@@langfusePrompt:name=ask|version=2@@@","cache_control":{"type":"x"}},
+			{"type":"image_url","image_url":{"url":"{{picture}}"}}]},
+		{"role":"assistant","content":null,"tool_calls":[{"id":"c1","n":1e2}]},
+		{"role":"tool","tool_call_id":"c1","content":"42","name":"sum"},
+		{"type":"placeholder","name":"history"}]`)})
+	require.NoError(t, err)
+	var got, want any
+	text, err := json.Marshal(version)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &got))
+	require.NoError(t, json.Unmarshal([]byte(`{"messages":[{"role":"system","content":"{{> tone@production}}"},
+		{"role":"user","content":[{"type":"text","text":"{{> ask@v2}}","cache_control":{"type":"x"}},
+			{"type":"image_url","image_url":{"url":"{{picture}}"}}]},
+		{"role":"assistant","content":null,"tool_calls":[{"id":"c1","n":1e2}]},
+		{"role":"tool","tool_call_id":"c1","content":"42","name":"sum"},
+		{"placeholder":"history"}]}`), &want))
+	assert.NoDiff(t, "messages", cmp.Diff(want, got))
+	for _, wrong := range []string{`"text"`, `{}`, `["text"]`, `null`} {
+		if langfuseText(version, langfusePrompt{Type: "chat", Prompt: json.RawMessage(wrong)}) == nil {
+			t.Errorf("%s is a chat prompt", wrong)
 		}
 	}
 }

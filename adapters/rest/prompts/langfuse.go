@@ -1,6 +1,7 @@
 package prompts
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -29,24 +30,14 @@ type langfusePrompt struct {
 	CommitMessage string          `json:"commitMessage"`
 }
 
-// langfuseMessage is a message, or a placeholder for messages.
-type langfuseMessage struct {
-	Type    string `json:"type"`
-	Role    string `json:"role"`
-	Content string `json:"content"`
-	Name    string `json:"name"`
-}
-
 // langfusePrompts returns the templates in a Langfuse export, which has an item for each version. The version that is
 // in production there becomes the active one if activate is set; labels stay, except latest, which is no label here.
 func langfusePrompts(r *server.Call, raw []json.RawMessage, activate bool) ([]prompt.Imported, error) {
 	items, order := make([]langfusePrompt, len(raw)), make([]int, len(raw))
+	errs := make([]error, len(raw))
 	for i := range raw {
 		order[i] = i
-		if json.Unmarshal(raw[i], &items[i]) != nil || items[i].Version < 0 || items[i].Version > 1<<30 {
-			return nil, fault.InField(fmt.Sprintf("/langfuse/%d", i), "wrong_type",
-				"Is not a version of a prompt as Langfuse exports it.")
-		}
+		items[i], errs[i] = langfuseItem(raw[i])
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(items[a].Version, items[b].Version) })
 	var all []prompt.Imported
@@ -58,13 +49,16 @@ func langfusePrompts(r *server.Call, raw []json.RawMessage, activate bool) ([]pr
 		if !isKnown {
 			k = len(all)
 			indexes[key] = k
-			all = append(all, prompt.Imported{Pointer: pointer, Source: item.Name,
+			all = append(all, prompt.Imported{Pointer: pointer, Source: cmp.Or(item.Name, pointer),
 				Draft: importedDraft(r, item.Name, cmp.Or(item.Type, "text"), "", item.Tags)})
 		}
 		if len(all) > prompt.MaxImported {
 			return nil, errArchiveTooLarge
 		}
-		d, err := langfuseVersion(r, item)
+		d, err := prompt.VersionDraft{}, errs[i]
+		if err == nil {
+			d, err = langfuseVersion(r, item)
+		}
 		if err != nil {
 			all[k].Err = fault.Join(all[k].Err, all[k].Refer(pointer, err))
 			continue
@@ -73,6 +67,14 @@ func langfusePrompts(r *server.Call, raw []json.RawMessage, activate bool) ([]pr
 		all[k].Versions = append(all[k].Versions, d)
 	}
 	return all, nil
+}
+
+// langfuseItem reads an item of an export. With an error, the item has the members that could be read.
+func langfuseItem(raw json.RawMessage) (item langfusePrompt, err error) {
+	if json.Unmarshal(raw, &item) != nil || item.Version < 0 || item.Version > 1<<30 {
+		err = fault.InField("", "wrong_type", "Is not a version of a prompt as Langfuse exports it.")
+	}
+	return item, err
 }
 
 // langfuseVersion reads one version.
@@ -110,20 +112,42 @@ func langfuseText(create map[string]any, item langfusePrompt) error {
 		create["text"] = withIncludes(text)
 		return nil
 	}
-	var messages []langfuseMessage
-	if json.Unmarshal(item.Prompt, &messages) != nil {
+	var messages []map[string]json.RawMessage
+	if json.Unmarshal(item.Prompt, &messages) != nil || messages == nil {
 		return invalid
 	}
-	out := make([]map[string]any, len(messages))
 	for i, m := range messages {
-		if m.Type == "placeholder" {
-			out[i] = map[string]any{"placeholder": m.Name}
-		} else {
-			out[i] = map[string]any{"role": m.Role, "content": withIncludes(m.Content)}
-		}
+		messages[i] = langfuseMessage(m)
 	}
-	create["messages"] = out
+	create["messages"] = messages
 	return nil
+}
+
+// langfuseMessage returns a message of Langfuse, or its placeholder for messages. Their texts can have includes; members
+// such as tool_calls stay as they are. What is wrong with them is found as in a message of the API.
+func langfuseMessage(m map[string]json.RawMessage) map[string]json.RawMessage {
+	if string(m["type"]) == `"placeholder"` {
+		return map[string]json.RawMessage{"placeholder": m["name"]}
+	}
+	delete(m, "type")
+	var parts []map[string]json.RawMessage
+	if json.Unmarshal(m["content"], &parts) == nil && parts != nil {
+		for _, p := range parts {
+			includeIn(p, "text")
+		}
+		m["content"], _ = json.Marshal(parts) // of JSON
+		return m
+	}
+	includeIn(m, "content")
+	return m
+}
+
+// includeIn writes the includes in a text as they are written here.
+func includeIn(members map[string]json.RawMessage, name string) {
+	var text string
+	if bytes.HasPrefix(members[name], []byte(`"`)) && json.Unmarshal(members[name], &text) == nil {
+		members[name], _ = json.Marshal(withIncludes(text)) // of a string
+	}
 }
 
 // withIncludes returns a text of Langfuse with includes as they are written here.
