@@ -132,8 +132,8 @@ func writeExtras(folder string, pages []page) error {
 
 // order is that of the navigation; other pages follow by name.
 var order = []string{"_index.md", "quickstart.md", "quickstart-go.md", "quickstart-typescript.md",
-	"quickstart-python.md", "tour.md", "install.md", "first-day.md", "configuration.md", "settings.md", "deployment.md",
-	"kubernetes.md", "upgrading.md", "operating.md", "security.md", "errors.md"}
+	"quickstart-python.md", "tour.md", "prompt-to-answer.md", "install.md", "first-day.md", "configuration.md",
+	"settings.md", "deployment.md", "kubernetes.md", "upgrading.md", "operating.md", "security.md", "errors.md"}
 
 func sortPages(pages []page) {
 	rank := func(p page) int {
