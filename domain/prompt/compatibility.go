@@ -100,24 +100,30 @@ func (b *breaks) tools(from, to map[string]any) {
 	}
 }
 
-// toolsOf returns the schema of each tool's arguments by the tool's name, or by its type if it has no name, as
-// providers write them: in a member function or not, as parameters or input_schema.
+// toolsOf returns the schema of each tool's arguments by the tool's name, or by its type if it has no name.
 func toolsOf(raw json.RawMessage) map[string]any {
 	value, _ := decodeJSON(raw)
 	list, _ := value.([]any)
 	tools := map[string]any{}
 	for _, item := range list {
 		tool, _ := item.(map[string]any)
-		if inner, ok := tool["function"].(map[string]any); ok {
-			tool = inner
-		}
-		name, ok := tool["name"].(string)
-		if !ok {
+		name, schema := toolOf(tool)
+		if name == "" {
 			name, _ = tool["type"].(string)
 		}
-		tools[name] = firstOf(tool, "parameters", "input_schema")
+		tools[name] = schema
 	}
 	return tools
+}
+
+// toolOf returns a tool's name, empty if it has none, and the schema of its arguments, as providers write them: in a
+// member function or not, as parameters or input_schema.
+func toolOf(tool map[string]any) (name string, schema any) {
+	if inner, ok := tool["function"].(map[string]any); ok {
+		tool = inner
+	}
+	name, _ = tool["name"].(string)
+	return name, firstOf(tool, "parameters", "input_schema")
 }
 
 // responses adds how the answers can be others than from describes.

@@ -166,12 +166,12 @@ func (c Content) checkShape(kind Type, errs *fault.Fields) {
 	if len(c.Variables) > MaxVariables {
 		errs.Add("/variables", "too_many_items", fmt.Sprintf("Must have at most %d items.", MaxVariables))
 	}
-	if tools, err := decodeJSON(c.Tools); c.Tools != nil && (err != nil || !fits("array", tools)) {
-		errs.Add("/tools", "wrong_type", "Must be an array.")
+	if c.Tools != nil {
+		checkTools(c.Tools, errs)
 	}
 	c.checkSizes(errs)
-	if format, err := decodeJSON(c.ResponseFormat); c.ResponseFormat != nil && (err != nil || !fits("object", format)) {
-		errs.Add("/response_format", "wrong_type", "Must be an object.")
+	if c.ResponseFormat != nil {
+		checkResponseFormat(c.ResponseFormat, errs)
 	}
 }
 

@@ -65,7 +65,7 @@ func TestCheckedRefuses(t *testing.T) {
 		{"a response format that is too large", Text,
 			Content{Text: "x", ResponseFormat: json.RawMessage(`{"x":"` + big + `"}`)},
 			[]string{"/response_format too_long"}},
-		{"tools that are too large", Text, Content{Text: "x", Tools: json.RawMessage(`["` + big + `"]`)},
+		{"tools that are too large", Text, Content{Text: "x", Tools: json.RawMessage(`[{"x":"` + big + `"}]`)},
 			[]string{"/tools too_long"}},
 		{"extra parameters that are too large", Text,
 			Content{Text: "x", Model: &ModelConfig{ExtraParams: map[string]any{"x": big}}},
@@ -92,6 +92,23 @@ func TestCheckedRefuses(t *testing.T) {
 			[]string{"/tools wrong_type"}},
 		{"tools that are no JSON", Text, Content{Text: "x", Tools: json.RawMessage(`[] []`)},
 			[]string{"/tools wrong_type"}},
+		{"a tool that is no object", Text, Content{Text: "x", Tools: json.RawMessage(`[{"type":"web_search"},"x"]`)},
+			[]string{"/tools/1 wrong_type"}},
+		{"a tool without members", Text, Content{Text: "x", Tools: json.RawMessage(`[{}]`)},
+			[]string{"/tools/0 too_few_items"}},
+		{"two tools with one name", Text, Content{Text: "x", Tools: json.RawMessage(
+			`[{"type":"function","function":{"name":"a"}},{"name":"b","input_schema":{}},{"name":"a"}]`)},
+			[]string{"/tools/2 duplicate_item"}},
+		{"arguments of a tool that are no schema", Text, Content{Text: "x", Tools: json.RawMessage(
+			`[{"type":"function","function":{"name":"a","parameters":5}}]`)}, []string{"/tools/0 wrong_type"}},
+		{"properties of a tool's arguments that are no object", Text, Content{Text: "x", Tools: json.RawMessage(
+			`[{"name":"a","input_schema":{"type":"object","properties":5}}]`)}, []string{"/tools/0 wrong_type"}},
+		{"a response format without members", Text, Content{Text: "x", ResponseFormat: json.RawMessage(`{}`)},
+			[]string{"/response_format too_few_items"}},
+		{"a response format that is no schema", Text, Content{Text: "x", ResponseFormat: json.RawMessage(
+			`{"type":"nonsense","properties":5}`)}, []string{"/response_format wrong_type"}},
+		{"a schema of a response format that is none", Text, Content{Text: "x", ResponseFormat: json.RawMessage(
+			`{"type":"json_schema","json_schema":{"name":"x","schema":[]}}`)}, []string{"/response_format wrong_type"}},
 		{"a response format that is no object", Text, Content{Text: "x", ResponseFormat: json.RawMessage(`"json"`)},
 			[]string{"/response_format wrong_type"}},
 
@@ -297,6 +314,22 @@ func TestUndeclared(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	})
+}
+
+func TestToolsAndResponseFormatsOfProvidersAreTaken(t *testing.T) {
+	for name, c := range map[string]Content{
+		"tools without names, of one type": {Text: "x", Tools: json.RawMessage(
+			`[{"type":"mcp","server_label":"a"},{"type":"mcp","server_label":"b"}]`)},
+		"a tool without arguments": {Text: "x", Tools: json.RawMessage(`[{"type":"function","name":"a","parameters":null}]`)},
+		"a response format with a schema": {Text: "x", ResponseFormat: json.RawMessage(
+			`{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object","properties":{}}}}`)},
+		"a response format that is a schema": {Text: "x", ResponseFormat: json.RawMessage(`{"type":"OBJECT","properties":{}}`)},
+	} {
+		_, err := c.checked(Text, false)
+		if wrong := complaint(t, err); wrong != nil {
+			t.Errorf("%s is refused: %q", name, wrong)
+		}
+	}
 }
 
 func FuzzChecked(f *testing.F) {

@@ -22,7 +22,7 @@ func TestQuotedSizeIsThatOfTheJSON(t *testing.T) {
 }
 
 func TestContentIsBoundedAsAWhole(t *testing.T) {
-	large := func(n int) json.RawMessage { return json.RawMessage(`["` + strings.Repeat("x", n-4) + `"]`) }
+	large := func(n int) json.RawMessage { return json.RawMessage(`[{"x":"` + strings.Repeat("x", n-10) + `"}]`) }
 	content := func(text string) Content {
 		return Content{
 			Text: text, Tools: large(MaxJSONBytes),

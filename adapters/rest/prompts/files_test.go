@@ -118,6 +118,12 @@ func TestLangfuse(t *testing.T) {
 		`"tools":[{"type":"function"}]}` {
 		t.Errorf("version = %s, %v", got, err)
 	}
+	version = map[string]any{}
+	langfuseConfig(version, json.RawMessage(`{"tools":["search"],"response_format":"json"}`))
+	got, err = json.Marshal(version)
+	if err != nil || string(got) != `{"model_config":{"extra_params":{"response_format":"json","tools":["search"]}}}` {
+		t.Errorf("version = %s, %v", got, err)
+	}
 	for _, none := range []string{"", "null", "{}", "7"} {
 		version := map[string]any{}
 		if langfuseConfig(version, json.RawMessage(none)); len(version) > 0 {

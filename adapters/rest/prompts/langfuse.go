@@ -169,8 +169,10 @@ func langfuseConfig(create map[string]any, config json.RawMessage) {
 	if json.Unmarshal(config, &all) != nil {
 		return
 	}
-	for name, begin := range map[string]string{"tools": "[", "response_format": "{"} {
-		if strings.HasPrefix(string(all[name]), begin) {
+	var tools []map[string]json.RawMessage
+	var format map[string]json.RawMessage
+	for name, members := range map[string]any{"tools": &tools, "response_format": &format} {
+		if json.Unmarshal(all[name], members) == nil && string(all[name]) != "null" {
 			create[name] = all[name]
 			delete(all, name)
 		}
