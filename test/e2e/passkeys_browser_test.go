@@ -104,7 +104,13 @@ func signInWithAPasskey(t *testing.T, engine string) {
 			chromedp.EvalAwaitPromise)) == 403
 	})
 	presses(ctx, t, "Remove") // the newest
+	reads(ctx, t, "The other sessions that it opened end.")
+	drive(ctx, t, chromedp.Click(`[role=dialog] [type=checkbox]`)) // to keep them
 	confirms(ctx, t)
 	drive(ctx, t, poll[bool](`document.querySelector('[role=dialog]') === null &&
 		!document.querySelector('tbody').innerText.includes('Security key')`))
+	if !drive(ctx, t, chromedp.Evaluate[bool](`performance.getEntriesByType('resource')
+		.some((request) => request.name.includes('keep_sessions=true'))`)) {
+		t.Error("the console did not ask to keep the sessions")
+	}
 }

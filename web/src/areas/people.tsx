@@ -43,7 +43,7 @@ export function People() {
           columns={[
             {
               title: t.who, text: (p) => p.email ?? p.name,
-              cell: (p) => <><span className="font-medium">{p.name || p.email || p.id}</span> {p.operator && <Pill tone="mark">{words.operator}</Pill>}<p className="m-0 text-xs text-soft">{p.email}</p></>,
+              cell: (p) => <><span className="font-medium">{p.name || p.email || p.id}</span> {p.operator && <Pill tone="mark">{words.operator}</Pill>}<p className="m-0 text-xs text-soft">{p.email} {p.email && !p.email_verified && <Pill>{words.unconfirmed}</Pill>}</p></>,
             },
             { title: t.status, narrow: true, text: (p) => p.status, cell: (p) => <Pill tone={p.status === 'active' ? 'ok' : 'plain'}>{p.status}</Pill> },
             { title: words.workspaces, narrow: true, text: (p) => String(p.workspace_count), cell: (p) => p.workspace_count },

@@ -1,3 +1,5 @@
+import type { Passkey } from '@atrium-hq/client'
+import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { answerOf, confirmed } from '../app/confirmed'
 import { useMutation } from '../app/mutation'
@@ -8,6 +10,25 @@ import { Card, Empty, fieldErrors, Pill, Problem, When } from '../ui/basics'
 import { Form, Input } from '../ui/form'
 import { Confirm } from '../ui/overlays'
 import { More, Table } from '../ui/table'
+
+function Remove({ passkey: p, done }: { passkey: Passkey; done: () => Promise<unknown> }) {
+  const [keep, setKeep] = useState(false)
+  return (
+    <Confirm
+      label={t.remove} title={words.removeNameName(p.name)} act={t.remove}
+      body={
+        <>
+          <p className="mt-0">{words.itNoLongerSigns}</p>
+          <label className="flex items-start gap-2">
+            <input type="checkbox" checked={keep} onChange={(e) => setKeep(e.target.checked)} />
+            <span>{words.keepItsSessions}</span>
+          </label>
+        </>
+      }
+      run={() => confirmed(() => atrium.me.passkeys.remove(p.id, { keep_sessions: keep })).then(done)}
+    />
+  )
+}
 
 export function Passkeys() {
   const list = useList(['passkeys'], (cursor) => atrium.me.passkeys.list({ limit: 50, ...(cursor && { cursor }) }))
@@ -37,12 +58,7 @@ export function Passkeys() {
             { title: t.used, narrow: true, cell: (p) => <When at={p.last_used_at} /> },
             {
               title: t.actions, narrow: true,
-              cell: (p) => (
-                <Confirm
-                  label={t.remove} title={words.removeNameName(p.name)} act={t.remove} body={words.itNoLongerSigns}
-                  run={() => confirmed(() => atrium.me.passkeys.remove(p.id)).then(refresh)}
-                />
-              ),
+              cell: (p) => <Remove passkey={p} done={refresh} />,
             },
           ]}
         />

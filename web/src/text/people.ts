@@ -5,6 +5,7 @@ export const words = {
   erased: 'erased',
   nobodyMatches: 'No one matches.',
   operator: 'operator',
+  unconfirmed: 'unconfirmed',
   workspaces: 'Workspaces',
   sessions: 'Sessions',
   signOut: (name: string | number) => `Sign ${name} out`,
