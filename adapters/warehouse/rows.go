@@ -115,6 +115,10 @@ func Place(key *string) *string {
 	return key
 }
 
+// Apply tells that the database was given all conditions of the query, if all is set. It must be called before the
+// first row is added.
+func (b *Batches) Apply(all bool) { b.next.Applied = all }
+
 // Add adds a row.
 func (b *Batches) Add(row []*string) error {
 	for i, v := range row {

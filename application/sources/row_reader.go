@@ -40,7 +40,8 @@ type rowReader struct {
 
 	style    column.Style // of a warehouse
 	styles   []column.Style
-	filters  map[int]column.Value
+	filters  map[int][]column.Condition
+	applied  bool // the database was given all filters
 	started  bool
 	read     int // rows that were read, with those that were left out
 	emitted  int
@@ -68,7 +69,7 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 	if err != nil {
 		return nil, err
 	}
-	r := &rowReader{query: q, idFrom: -1, shape: shape, filters: map[int]column.Value{}}
+	r := &rowReader{query: q, idFrom: -1, shape: shape, filters: map[int][]column.Condition{}}
 	if q.Distinct {
 		r.distinct = newDistinct()
 	}
@@ -90,15 +91,8 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 		r.fields = append(r.fields, mappedFields[i])
 		return len(r.fields) - 1
 	}
-	for key, text := range q.Filter {
-		i := fieldAt(mappedFields, key)
-		if i < 0 {
-			return nil, source.ErrUnknownField
-		}
-		field := add(i)
-		if r.filters[field], err = filterOf(r.fields[field].Field, text, q.Raw); err != nil {
-			return nil, err
-		}
+	if err := r.addFilters(mappedFields, add); err != nil {
+		return nil, err
 	}
 	if src.Location.Backend() == source.WarehouseBackend && (q.Pages || q.After != "") {
 		i, err := src.PageKey(mappedFields)
@@ -162,20 +156,7 @@ func fieldAt(fields []source.MappedField, key string) int {
 	return slices.IndexFunc(fields, func(f source.MappedField) bool { return f.Key == key })
 }
 
-// filterOf returns the value that a filter's text names.
-func filterOf(f column.Field, text string, raw bool) (column.Value, error) {
-	if raw || text == "" {
-		return valueOrNull(text), nil
-	}
-	v, reason := f.Value(&text, column.Warehouse)
-	if reason != "" {
-		return column.Value{}, errFilter
-	}
-	return v, nil
-}
-
 var (
-	errFilter   = wrongParameter("A filter has a value that its field cannot have.")
 	errRawSince = wrongParameter("since cannot be combined with raw.")
 	errRawIDs   = wrongParameter("ids cannot be combined with raw.")
 	errRemoved  = wrongParameter("removed requires since.")
@@ -254,7 +235,7 @@ func (r *rowReader) addBatch(b column.Batch) error {
 		if len(b.Missing) > 0 {
 			return source.ErrSourceChanged
 		}
-		r.started, r.version = true, b.Version
+		r.started, r.version, r.applied = true, b.Version, b.Applied
 		for i, f := range r.fields {
 			style := r.style
 			if b.Version != "" {
@@ -313,7 +294,7 @@ func (r *rowReader) emit(number int, cells []*string) error {
 		if f.Unique && r.distinct != nil && !value.IsNull() && !r.distinct.add(f.Key, value) {
 			value, reason = column.Value{}, column.Duplicate
 		}
-		if want, ok := r.filters[i]; ok && ((reason != "" && reason != column.Missing) || value != want) {
+		if !r.satisfies(i, value, reason) {
 			return nil
 		}
 		if r.fullRow.Values[i] = value; reason == "" {
@@ -361,7 +342,7 @@ func (r *rowReader) value(field int, text *string) (column.Value, column.Invalid
 
 // end returns how the read ended. A table read without a unique field, or whose key is not unique, cannot be continued.
 func (r *rowReader) end() (RowsEnd, error) {
-	out := RowsEnd{More: r.more, Cut: r.cut}
+	out := RowsEnd{More: r.more, Cut: r.cut, FilteredBy: r.filteredBy()}
 	if r.distinct != nil {
 		out.Skipped = r.distinct.skipped
 	}

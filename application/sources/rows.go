@@ -30,7 +30,7 @@ type RowsQuery struct {
 	Pages     bool   // whether another part may follow, for which a table's rows need an order
 	After     string // RowsEnd.Next of the part before; empty: from the beginning
 	Fields    []string
-	Filter    map[string]string // values by field that rows must have; empty: no value
+	Filters   []RowFilter // that rows must satisfy
 	OnInvalid OnInvalid
 	Raw       bool   // values are strings as the source has them
 	Since     string // Changes.Cursor: only rows that were added or changed then and later; empty: all
@@ -69,6 +69,8 @@ type RowsEnd struct {
 	More    bool           // whether there are more rows
 	Cut     bool           // whether a limit of the org ended the read, and not RowsQuery.Limit; then More is set, too
 	Skipped map[string]int // values by unique field that were not compared: RowsQuery.Distinct, source.MaxDistinct
+
+	FilteredBy FilteredBy // empty without filters
 }
 
 // errEnough ends a read when no more rows are wanted.
@@ -146,8 +148,8 @@ func (s *Service) readTableRows(
 	ctx context.Context, by identity.Actor, src *source.Source, offer Offer, r *rowReader,
 ) error {
 	r.style = column.Warehouse
-	q := connection.RowsQuery{Table: src.Location.Table, Columns: r.names, Key: r.key, After: r.from.Place,
-		Limit: r.limit()}
+	q := connection.RowsQuery{Table: src.Location.Table, Columns: r.names, Where: r.where(), Key: r.key,
+		After: r.from.Place, Limit: r.limit()}
 	return s.deps.WithCredential(ctx, by, src.Location.Connection, func(ctx context.Context, w ports.Warehouse,
 		target ports.Target) error {
 		if err := s.admit(ctx, by, target.Credential.Target(by.Org)); err != nil {

@@ -73,9 +73,10 @@ func TestAPageOfATableBeginsAtThePlaceThatTheDatabaseGave(t *testing.T) {
 func TestARowLimitOfTheOrganisationIsToldFromThatOfTheCaller(t *testing.T) {
 	row := func(id string) []*string { return []*string{new(id)} }
 	all := [][]*string{row("a"), row("b"), row("a"), row("b")}
+	onlyB := []sources.RowFilter{{Field: "id", Operator: column.Equals, Texts: []string{"b"}}}
 	for name, tt := range map[string]struct {
 		limit   int
-		filter  map[string]string
+		filter  []sources.RowFilter
 		orgRows int
 		more    bool
 		cut     bool
@@ -85,8 +86,8 @@ func TestARowLimitOfTheOrganisationIsToldFromThatOfTheCaller(t *testing.T) {
 		"the caller's limit":                        {limit: 2, orgRows: 3, more: true},
 		"the caller's limit, that of both":          {limit: 3, orgRows: 3, more: true},
 		"the organisation's limit before":           {limit: 4, orgRows: 3, more: true, cut: true},
-		"the organisation's limit before, filtered": {limit: 2, filter: map[string]string{"id": "b"}, orgRows: 3, more: true, cut: true},
-		"as many as the caller's limit, filtered":   {limit: 2, filter: map[string]string{"id": "b"}, orgRows: 4},
+		"the organisation's limit before, filtered": {limit: 2, filter: onlyB, orgRows: 3, more: true, cut: true},
+		"as many as the caller's limit, filtered":   {limit: 2, filter: onlyB, orgRows: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
@@ -100,7 +101,7 @@ func TestARowLimitOfTheOrganisationIsToldFromThatOfTheCaller(t *testing.T) {
 				func(_ context.Context, _ ports.Target, _ connection.RowsQuery, handle func(column.Batch) error) error {
 					return handle(column.Batch{Rows: column.RowsOf(all)})
 				})
-			end, err := s.ReadRows(s.ctx, owner, "src", sources.RowsQuery{Limit: tt.limit, Filter: tt.filter},
+			end, err := s.ReadRows(s.ctx, owner, "src", sources.RowsQuery{Limit: tt.limit, Filters: tt.filter},
 				func(context.Context, sources.RowsStart) error { return nil }, func(sources.Row) error { return nil })
 			if err != nil || end.More != tt.more || end.Cut != tt.cut {
 				t.Errorf("%+v, %v", end, err)

@@ -5561,6 +5561,9 @@ type SourceRows struct {
 	// The cursor of the next page. `null` after the last page, and for a table whose rows have no unique field to go
 	// on by.
 	NextCursor *string `json:"next_cursor"`
+	// `source`: the database looked for the rows. `atrium`: more rows were read, within the limits of the
+	// organisation, and some left out. `null` without a filter.
+	FilteredBy *string `json:"filtered_by"`
 }
 
 // SourceRowsChangedData is a type of the API. The data of source.rows_changed: A comparison found changed rows
@@ -11459,8 +11462,10 @@ type DataSourcesRowsQuery struct {
 	Limit int64
 	// The keys of the mapped fields that are wanted, separated by commas. Default: all.
 	Fields string
-	// Only rows whose field has this value: `filter[email]=ada@example.com`. An empty value means that the field is
-	// empty.
+	// Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty. Or
+	// `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`) or `in`
+	// (values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the clients, the
+	// name is `amount[gte]`.
 	Filter map[string]string
 	// The cursor of a change: only rows that were added or changed then and later, compared with the rows as they
 	// are now. Rows without a key, and those with the key of a row before, are always included. Cannot be combined
@@ -11506,8 +11511,10 @@ type DataSourcesRowsStreamQuery struct {
 	Limit int64
 	// The keys of the mapped fields that are wanted, separated by commas. Default: all.
 	Fields string
-	// Only rows whose field has this value: `filter[email]=ada@example.com`. An empty value means that the field is
-	// empty.
+	// Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty. Or
+	// `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`) or `in`
+	// (values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the clients, the
+	// name is `amount[gte]`.
 	Filter map[string]string
 	// The cursor of a change: only rows that were added or changed then and later, compared with the rows as they
 	// are now. Rows without a key, and those with the key of a row before, are always included. Cannot be combined

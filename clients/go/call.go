@@ -104,7 +104,11 @@ func addValue[T any](v url.Values, name string, value T) {
 		}
 	case map[string]string:
 		for member, text := range x {
-			v.Set(name+"["+member+"]", text)
+			field, operator, hasOperator := strings.Cut(member, "[") // amount[gte] is filter[amount][gte]
+			if hasOperator {
+				operator = "[" + operator
+			}
+			v.Set(name+"["+field+"]"+operator, text)
 		}
 	default:
 		if s := fmt.Sprint(x); s != "" && s != "0" && s != "false" {

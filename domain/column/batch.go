@@ -15,6 +15,7 @@ type Batch struct {
 	Missing []string    // columns that the table does not have, in the first batch; no rows follow
 	Sample  [][]*string // the rows directly below the header, in a file's first batch: see StyleOf
 	Numbers []int       // of the rows in their file, from 1; empty for a warehouse's table
+	Applied bool        // in the first batch: the database was given all conditions of the query
 	Rows    Rows        // a value for each column that was asked for
 }
 
@@ -36,6 +37,7 @@ type head struct {
 	Missing []string    `json:",omitempty"`
 	Sample  [][]*string `json:",omitempty"`
 	Numbers []int       `json:",omitempty"`
+	Applied bool        `json:",omitempty"`
 	Count   int         `json:",omitempty"` // of rows
 	Width   int         `json:",omitempty"` // cells of each
 }
@@ -47,7 +49,7 @@ const Packed = 0
 // JSON would take ten times as long.
 func (b Batch) Pack() ([]byte, error) {
 	text, err := json.Marshal(head{Version: b.Version, Missing: b.Missing, Sample: b.Sample, Numbers: b.Numbers,
-		Count: b.Rows.count, Width: b.Rows.width})
+		Applied: b.Applied, Count: b.Rows.count, Width: b.Rows.width})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +75,7 @@ func Unpack(data []byte) (Batch, error) {
 		return Batch{}, errPacked
 	}
 	b := Batch{Version: h.Version, Missing: h.Missing, Sample: h.Sample, Numbers: h.Numbers,
-		Rows: Rows{packed: data[offset:], count: h.Count, width: h.Width}}
+		Applied: h.Applied, Rows: Rows{packed: data[offset:], count: h.Count, width: h.Width}}
 	if !b.Rows.isWhole() {
 		return Batch{}, errPacked
 	}

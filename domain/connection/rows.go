@@ -1,5 +1,7 @@
 package connection
 
+import "github.com/atrium-hq/atrium/domain/column"
+
 // Codes of reads of rows, which are no connection failures.
 const (
 	RowsUnsupported Code = "rows_unsupported" // the kind of connection cannot stream rows yet
@@ -10,6 +12,7 @@ const (
 type RowsQuery struct {
 	Table   TableRef
 	Columns []string // in the order in which their values are returned
+	Where   []Condition
 
 	// Key is one of Columns, to order rows by, in the order of its type and those without a value last; empty: the
 	// database's order. Rows then have one more value: where they are in this order, as After wants it; nil if none can
@@ -17,4 +20,13 @@ type RowsQuery struct {
 	Key   string
 	After *string // only rows behind this place; nil: all rows
 	Limit int     // the most rows
+}
+
+// Condition is a column.Condition on the values of one of RowsQuery.Columns, before any transformation. A warehouse
+// leaves out rows that do not satisfy it as far as its types allow, and never one that satisfies it.
+type Condition struct {
+	Column   string
+	Type     column.Type // of the field to which the column is mapped
+	Operator column.Operator
+	Values   []*string // as column.Value has them; nil for no value
 }

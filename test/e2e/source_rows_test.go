@@ -39,7 +39,7 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 
 	t.Run("of a file, page by page, until it changes", func(t *testing.T) {
 		first := ann.get(t, visits+"/rows?limit=1").has(t, map[string]string{
-			"data": `[{"email":"ada@example.com"}]`, "invalid": "[]", "has_more": "true"})
+			"data": `[{"email":"ada@example.com"}]`, "invalid": "[]", "has_more": "true", "filtered_by": "null"})
 		second := ann.get(t, visits+"/rows?limit=1&cursor="+first.at("next_cursor")).has(t,
 			map[string]string{"data": `[{"email":null}]`, "has_more": "true"})
 		ann.get(t, visits+"/rows?limit=2&cursor="+second.at("next_cursor")).has(t, map[string]string{
@@ -51,7 +51,7 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 		ann.get(t, visits+"/rows?raw=true&filter[email]=no%20address").has(t,
 			map[string]string{"data": `[{"email":"no address"}]`, "has_more": "false"})
 		ann.get(t, visits+"/rows?filter[email]=grace@example.com&fields=email").has(t,
-			map[string]string{"data": `[{"email":"grace@example.com"}]`})
+			map[string]string{"data": `[{"email":"grace@example.com"}]`, "filtered_by": "atrium"})
 		put(t, s, "visits.csv", "Mail\nzoe@example.com\n")
 		ann.do(t, "GET", visits+"/rows?limit=1&cursor="+first.at("next_cursor"), nil).problem(t, 409, "source_changed")
 		put(t, s, "visits.csv", "E-mail\nzoe@example.com\n")
@@ -59,7 +59,8 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 		for query, code := range map[string]string{
 			"?fields=age": "invalid_parameter", "?limit=1001": "invalid_parameter",
 			"?filter[age]=1": "invalid_parameter", "?filter=1": "unknown_parameter", "?cursor=x": "invalid_cursor",
-			"?email[x]=1": "unknown_parameter", "?filter[email]=x": "invalid_parameter"} {
+			"?email[x]=1": "unknown_parameter", "?filter[email]=x": "invalid_parameter",
+			"?filter[email][like]=x": "invalid_parameter", "?raw=true&filter[email][lt]=x": "invalid_parameter"} {
 			ann.do(t, "GET", visits+"/rows"+query, nil).problem(t, 400, code)
 		}
 	})
@@ -87,6 +88,7 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 		ann.get(t, rows+"?limit=2&cursor="+first.at("next_cursor")).has(t, map[string]string{
 			"data": `[{"email":"grace@example.com"}]`, "has_more": "false", "next_cursor": "null"})
 	})
+	t.Run("of a table, that satisfy filters", func(t *testing.T) { rowsAreFiltered(t, ann, shop, connection) })
 	t.Run("as streams", func(t *testing.T) {
 		for accept, want := range map[string]string{
 			"application/x-ndjson": `{"email":"ada@example.com"}` + "\n" + `{"email":"grace@example.com"}` + "\n",

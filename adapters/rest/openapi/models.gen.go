@@ -765,6 +765,13 @@ const (
 	SourcePauseReasonConnectionRevoked SourcePauseReason = "connection_revoked"
 )
 
+// Defines values for SourceRowsFilteredBy.
+const (
+	SourceRowsFilteredByAtrium      SourceRowsFilteredBy = "atrium"
+	SourceRowsFilteredByLessThanNil SourceRowsFilteredBy = "<nil>"
+	SourceRowsFilteredBySource      SourceRowsFilteredBy = "source"
+)
+
 // Defines values for SourceSplitPart.
 const (
 	SourceSplitPartBeforeLast SourceSplitPart = "before_last"
@@ -5794,6 +5801,9 @@ type SourceRows struct {
 	// Data The rows. Each is an object with field keys and values.
 	Data []map[string]interface{} `json:"data"`
 
+	// FilteredBy `source`: the database looked for the rows. `atrium`: more rows were read, within the limits of the organisation, and some left out. `null` without a filter.
+	FilteredBy nullable.Nullable[SourceRowsFilteredBy] `json:"filtered_by"`
+
 	// HasMore Whether there are more rows.
 	HasMore bool `json:"has_more"`
 
@@ -5806,6 +5816,9 @@ type SourceRows struct {
 	// Removed The ids of the rows that were removed, if `removed` is asked for. Only the first page has them. A row that is here and in `data` was added again.
 	Removed []string `json:"removed"`
 }
+
+// SourceRowsFilteredBy `source`: the database looked for the rows. `atrium`: more rows were read, within the limits of the organisation, and some left out. `null` without a filter.
+type SourceRowsFilteredBy string
 
 // SourceSplit Reads only a part of the text, such as the last name of a full name. Several fields can have parts of one column. A text without a separator has only `first` and `last`.
 type SourceSplit struct {

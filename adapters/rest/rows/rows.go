@@ -16,10 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
-const (
-	defaultRows = 100       // of a page
-	filterBegin = "filter[" // of the parameters filter[field]
-)
+const defaultRows = 100 // of a page
 
 // rows returns a source's rows: a page as JSON, or all rows as a stream if Accept names its format.
 func rows() server.Streaming {
@@ -44,19 +41,15 @@ func rowsQuery(r *server.Call) (q sources.RowsQuery, err error) {
 	}
 	q = sources.RowsQuery{Limit: r.Number("limit", 0), After: page.After, Raw: r.Query.Get("raw") == "true",
 		Since: r.Query.Get("since"), Removed: r.Query.Get("removed") == "true", IDs: r.Query.Get("ids") == "true",
-		OnInvalid: sources.OnInvalid(r.Query.Get("on_invalid")), Filter: map[string]string{}}
+		OnInvalid: sources.OnInvalid(r.Query.Get("on_invalid"))}
 	if fields := r.Query.Get("fields"); fields != "" {
 		q.Fields = strings.Split(fields, ",")
 	}
 	if q.Removed && isRowFormat(r.Produces) && r.Produces != linesOfJSON {
 		return q, errRemovedFormat
 	}
-	for name := range r.Query {
-		if field, ok := strings.CutPrefix(name, filterBegin); ok {
-			q.Filter[strings.TrimSuffix(field, "]")] = r.Query.Get(name)
-		}
-	}
-	return q, nil
+	q.Filters, err = filters(r.Query)
+	return q, err
 }
 
 // listRows returns a page of rows.
@@ -87,7 +80,8 @@ func listRows(r *server.Call) (server.Reply, error) {
 		Removed    []string                     `json:"removed"`
 		HasMore    bool                         `json:"has_more"`
 		NextCursor nullable.Nullable[string]    `json:"next_cursor"`
-	}{append(p.data, ']'), p.invalid, p.removals, end.More, next})
+		FilteredBy nullable.Nullable[string]    `json:"filtered_by"`
+	}{append(p.data, ']'), p.invalid, p.removals, end.More, next, openapi.OrNull(string(end.FilteredBy))})
 	return server.OK(server.JSON(text)), err
 }
 

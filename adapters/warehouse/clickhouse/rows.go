@@ -30,15 +30,16 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, c := range columns {
 		list[i] = cell(c, warehouse.MaxValue)
 	}
-	clause := ``
+	conditions, ordered := warehouse.Where(q, columns, out, comparison), ``
 	if i := slices.IndexFunc(tableColumns, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
 		order, _ := rankOf(tableColumns[i])
 		if list = append(list, order.place); q.After != nil {
-			clause = ` WHERE ` + order.beyond(*q.After)
+			conditions = append(conditions, `(`+order.beyond(*q.After)+`)`)
 		}
-		clause += order.sorted()
+		ordered = order.sorted()
 	}
-	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(q.Table.Name) + clause
+	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(q.Table.Name) +
+		warehouse.Clause(conditions) + ordered
 	return s.each(sql+` LIMIT `+strconv.Itoa(q.Limit), func(row []*string) error {
 		if len(row) != len(list) {
 			return connection.NotThisDatabase

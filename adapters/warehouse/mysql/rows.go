@@ -35,19 +35,21 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		selection[i] = find(c.Name)
 		list[i] = selection[i].cell(warehouse.MaxValue)
 	}
-	clause := ``
+	conditions, ordered := warehouse.Where(q, columns, out, func(c connection.Column) (warehouse.Comparison, bool) {
+		return find(c.Name).comparison()
+	}), ``
 	if q.Key != "" {
 		order, err := s.rankOf(q.Table.Name, find(q.Key))
 		if err != nil {
 			return err
 		}
 		if list = append(list, order.place); q.After != nil {
-			clause = ` WHERE ` + order.beyond(*q.After)
+			conditions = append(conditions, `(`+order.beyond(*q.After)+`)`)
 		}
-		clause += ` ORDER BY ` + order.order()
+		ordered = ` ORDER BY ` + order.order()
 	}
-	return s.each(`SELECT `+strings.Join(list, `, `)+` FROM `+quote(s.database)+`.`+quote(q.Table.Name)+clause+
-		` LIMIT `+strconv.Itoa(q.Limit), len(list), func(row []*string) error {
+	return s.each(`SELECT `+strings.Join(list, `, `)+` FROM `+quote(s.database)+`.`+quote(q.Table.Name)+
+		warehouse.Clause(conditions)+ordered+` LIMIT `+strconv.Itoa(q.Limit), len(list), func(row []*string) error {
 		if err := exact(row, selection); err != nil {
 			return err
 		}

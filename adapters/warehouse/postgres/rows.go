@@ -65,7 +65,14 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		}
 		list, cut = append(list, order.text+` AS place`), append(cut, place(`place`))
 	}
-	return s.stream(list, cut, q, order, wholeFloats(columns), out)
+	args := order.args(q)
+	conditions := warehouse.Where(q, tableColumns, out, func(c connection.Column) (warehouse.Comparison, bool) {
+		return comparison(c, func(text string) string {
+			args = append(args, []byte(text))
+			return `$` + strconv.Itoa(len(args))
+		})
+	})
+	return s.stream(list, cut, q, selection{order, conditions, args}, wholeFloats(columns), out)
 }
 
 // rank is how the rows of table t are in a column's order: by its type. The text only identifies which value it is.
@@ -95,6 +102,25 @@ func hasTies(c connection.Column) bool {
 	return !strings.HasPrefix(word, "timestamp")
 }
 
+// args returns the arguments of beyond: a query's place, twice if its text decides. None if the query has none.
+func (r *rank) args(q connection.RowsQuery) (args [][]byte) {
+	if r == nil || q.After == nil {
+		return nil
+	}
+	args = [][]byte{[]byte(*q.After)}
+	if r.tie != nil {
+		args = append(args, args[0])
+	}
+	return args
+}
+
+// selection is which rows of table t are read, and in which order.
+type selection struct {
+	order      *rank // nil for none
+	conditions []string
+	args       [][]byte // of the statement, first the arguments of order
+}
+
 // beyond returns the condition that a row is behind the one with the key $1, which is $2 if its text decides.
 func (r *rank) beyond() string {
 	condition := r.key + ` > ` + r.value
@@ -107,30 +133,31 @@ func (r *rank) beyond() string {
 	return condition
 }
 
-// stream sends the rows of table t to out, in an order unless it is nil. list has an expression for each of q's
-// columns, and for a row's place, and cut one of its result, if there is any: so that each value is computed once.
-// exact changes a row's values that the server writes in another way, or nil.
+// stream sends the selected rows of table t to out. list has an expression for each of q's columns, and for a row's
+// place, and cut one of its result, if there is any: so that each value is computed once. exact changes a row's values
+// that the server writes in another way, or nil.
 func (s *session) stream(
-	list, cut []string, q connection.RowsQuery, order *rank, exact func([][]byte) error, out *warehouse.Batches,
+	list, cut []string, q connection.RowsQuery, rows selection, exact func([][]byte) error, out *warehouse.Batches,
 ) error {
-	sql, args := `SELECT `+strings.Join(list, `, `)+` FROM `+quote(q.Table.Schema)+`.`+quote(q.Table.Name)+` AS t`,
-		[][]byte(nil)
+	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(q.Table.Schema) + `.` + quote(q.Table.Name) + ` AS t`
+	conditions, order := rows.conditions, rows.order
+	if order != nil && q.After != nil {
+		conditions = append(conditions, `(`+order.beyond()+`)`)
+	}
+	sql += warehouse.Clause(conditions)
 	if order != nil {
-		if q.After != nil {
-			sql, args = sql+` WHERE `+order.beyond(), [][]byte{[]byte(*q.After)}
-		}
 		sql += ` ORDER BY ` + order.key // NULL is the greatest
 		if order.tie != nil {
-			sql, args = sql+`, `+order.tie(order.text), slices.Concat(args, args)
+			sql += `, ` + order.tie(order.text)
 		}
 	}
 	sql += ` LIMIT ` + strconv.Itoa(q.Limit)
 	if cut != nil { // the limit keeps the two from becoming one
 		sql = `SELECT ` + strings.Join(cut, `, `) + ` FROM (` + sql + `) AS s`
 	}
-	rows := s.conn.ExecParams(s.ctx, sql, args, nil, nil, nil)
-	for rows.NextRow() {
-		values := rows.Values()
+	result := s.conn.ExecParams(s.ctx, sql, rows.args, nil, nil, nil)
+	for result.NextRow() {
+		values := result.Values()
 		if len(values) != len(list) {
 			return connection.NotThisDatabase
 		}
@@ -143,7 +170,7 @@ func (s *session) stream(
 			return err
 		}
 	}
-	_, err := rows.Close()
+	_, err := result.Close()
 	return s.classifyRows(err)
 }
 

@@ -45,7 +45,8 @@ func rows(
 	for i, c := range columns {
 		list[i] = cell(c, column.MaxValue)
 	}
-	clause, args := ``, []any(nil)
+	ordered, args := ``, []any(nil)
+	var conditions []string
 	if q.Key != "" {
 		// Values of all types are in one order, by their bytes. A number may be equal to one of another type.
 		key := quote(q.Key) + ` COLLATE BINARY`
@@ -54,13 +55,20 @@ func rows(
 			if err != nil {
 				return connection.KeyUnsupported
 			}
-			clause = ` WHERE ` + key + ` >= ` + value + ` AND (` + key + ` > ` + value + ` OR typeof(` + key +
-				`) > typeof(` + value + `)) OR ` + key + ` IS NULL`
+			conditions = append(conditions, `(`+key+` >= `+value+` AND (`+key+` > `+value+` OR typeof(`+key+
+				`) > typeof(`+value+`)) OR `+key+` IS NULL)`)
 			args = []any{arg}
 		}
-		clause += ` ORDER BY ` + key + ` IS NULL, ` + key + `, typeof(` + key + `)`
+		ordered = ` ORDER BY ` + key + ` IS NULL, ` + key + `, typeof(` + key + `)`
 	}
-	return read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(q.Table.Name)+clause+` LIMIT `+
+	conditions = append(conditions, warehouse.Where(q, columns, out, func(c connection.Column) (warehouse.Comparison, bool) {
+		return comparison(c, func(value any) string {
+			args = append(args, value)
+			return `?` + strconv.Itoa(len(args))
+		})
+	})...)
+	return read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(q.Table.Name)+
+		warehouse.Clause(conditions)+ordered+` LIMIT `+
 		strconv.Itoa(q.Limit), args, len(list), out.Add)
 }
 

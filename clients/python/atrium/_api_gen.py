@@ -7775,6 +7775,11 @@ class SourceRows(TypedDict):
     field to go on by.
     """
 
+    filtered_by: Optional[Union[Literal["source", "atrium"], str]]
+    """`source`: the database looked for the rows. `atrium`: more rows were read, within the limits of the
+    organisation, and some left out. `null` without a filter.
+    """
+
 
 class SourceRowsChangedData(TypedDict):
     """The data of source.rows_changed: A comparison found changed rows in a data source."""

@@ -355,7 +355,9 @@ class Caller:
         query: List[Tuple[str, str]] = []
         for k, v in call.query.items():
             if isinstance(v, dict):
-                query += [(f"{k}[{member}]", _text(text)) for member, text in v.items()]
+                for member, text in v.items():
+                    field, bracket, operator = member.partition("[")  # amount[gte] is filter[amount][gte]
+                    query.append((f"{k}[{field}]{bracket}{operator}", _text(text)))
             elif v is not None:
                 query.append((k, _text(v)))
         url = self.base_url + call.path + ("?" + urllib.parse.urlencode(query) if query else "")

@@ -6245,6 +6245,11 @@ export type SourceRows = {
    * go on by.
    */
   next_cursor: string | null
+  /**
+   * `source`: the database looked for the rows. `atrium`: more rows were read, within the limits of the
+   * organisation, and some left out. `null` without a filter.
+   */
+  filtered_by: 'source' | 'atrium' | (string & {}) | null
 }
 
 /** The data of source.rows_changed: A comparison found changed rows in a data source. */
@@ -11227,8 +11232,10 @@ export class DataSourcesResource extends Resource {
       /** The keys of the mapped fields that are wanted, separated by commas. Default: all. */
       fields?: string
       /**
-       * Only rows whose field has this value: `filter[email]=ada@example.com`. An empty value means that the
-       * field is empty.
+       * Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty.
+       * Or `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`)
+       * or `in` (values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the
+       * clients, the name is `amount[gte]`.
        */
       filter?: Record<string, string>
       /**
@@ -11303,8 +11310,10 @@ export class DataSourcesResource extends Resource {
       /** The keys of the mapped fields that are wanted, separated by commas. Default: all. */
       fields?: string
       /**
-       * Only rows whose field has this value: `filter[email]=ada@example.com`. An empty value means that the
-       * field is empty.
+       * Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty.
+       * Or `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`)
+       * or `in` (values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the
+       * clients, the name is `amount[gte]`.
        */
       filter?: Record<string, string>
       /**

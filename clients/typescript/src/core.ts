@@ -210,7 +210,9 @@ export class Core implements Caller {
     const url = new URL(this.#base + request.path)
     for (const [name, value] of Object.entries(request.query ?? {})) {
       if (typeof value === 'object' && value?.constructor === Object) {
-        for (const [member, v] of Object.entries(value)) url.searchParams.append(`${name}[${member}]`, String(v))
+        for (const [member, v] of Object.entries(value)) { // amount[gte] is filter[amount][gte]
+          url.searchParams.append(`${name}[${member.replace(/(\[.*)?$/s, ']$1')}`, String(v))
+        }
         continue
       }
       for (const v of Array.isArray(value) ? value : [value]) {
