@@ -797,6 +797,7 @@ type ChatContent struct {
 	ModelConfig          PromptModelConfig `json:"model_config"`
 	Greeting             string            `json:"greeting"`
 	ConversationStarters []string          `json:"conversation_starters"`
+	Translations         []ChatTranslation `json:"translations,omitzero"`
 	Metadata             map[string]any    `json:"metadata"`
 	Reply                ChatReply         `json:"reply"`
 	Theme                ChatTheme         `json:"theme"`
@@ -1205,9 +1206,11 @@ type ChatTemplate struct {
 	Reply        *ChatReply         `json:"reply,omitzero"`
 	Theme        *ChatTheme         `json:"theme,omitzero"`
 	// Empty if not set.
-	Greeting             string     `json:"greeting"`
-	ConversationStarters []string   `json:"conversation_starters"`
-	Visibility           Visibility `json:"visibility"`
+	Greeting             string   `json:"greeting"`
+	ConversationStarters []string `json:"conversation_starters"`
+	// Of `greeting` and `conversation_starters`, only where `instructions` are.
+	Translations []ChatTranslation `json:"translations,omitzero"`
+	Visibility   Visibility        `json:"visibility"`
 	// Your own data. Atrium stores it and does not interpret it.
 	Metadata  map[string]any `json:"metadata"`
 	OwnerID   string         `json:"owner_id"`
@@ -1246,7 +1249,9 @@ type ChatTemplateCreate struct {
 	Theme                *ChatTheme         `json:"theme,omitzero"`
 	Greeting             *string            `json:"greeting,omitzero"`
 	ConversationStarters []string           `json:"conversation_starters,omitzero"`
-	Visibility           *Visibility        `json:"visibility,omitzero"`
+	// Of `greeting` and `conversation_starters`. Each language can be there once.
+	Translations []ChatTranslation `json:"translations,omitzero"`
+	Visibility   *Visibility       `json:"visibility,omitzero"`
 	// At most 16 KiB of JSON.
 	Metadata map[string]any `json:"metadata,omitzero"`
 }
@@ -1298,6 +1303,8 @@ type ChatTemplatePatch struct {
 	Theme                Opt[ChatTheme] `json:"theme,omitzero"`
 	Greeting             Opt[string]    `json:"greeting,omitzero"`
 	ConversationStarters Opt[[]string]  `json:"conversation_starters,omitzero"`
+	// Replaces all translations.
+	Translations Opt[[]ChatTranslation] `json:"translations,omitzero"`
 	// Requires the manager role.
 	Visibility *Visibility `json:"visibility,omitzero"`
 	// Merged into the stored metadata. The result can have at most 16 KiB of JSON.
@@ -1403,6 +1410,15 @@ const (
 	ChatThemeSchemeDark  ChatThemeScheme = "dark"
 	ChatThemeSchemeAuto  ChatThemeScheme = "auto"
 )
+
+// ChatTranslation is a type of the API. What visitors read in a language. `embed.js` shows it if the page's
+// language, or `data-lang`, is this one or a part of it.
+type ChatTranslation struct {
+	// A tag of BCP 47.
+	Language             string   `json:"language"`
+	Greeting             *string  `json:"greeting,omitzero"`
+	ConversationStarters []string `json:"conversation_starters,omitzero"`
+}
 
 // ChatVersion is a type of the API. What a chat template was when it was published. It never changes.
 type ChatVersion struct {
@@ -1972,11 +1988,12 @@ type EmbedSnippets struct {
 
 // EmbedTemplate is a type of the API. The part of a chat template that visitors see.
 type EmbedTemplate struct {
-	Name                 string      `json:"name"`
-	AvatarURL            *string     `json:"avatar_url"`
-	Greeting             string      `json:"greeting"`
-	ConversationStarters []string    `json:"conversation_starters"`
-	Tools                []EmbedTool `json:"tools"`
+	Name                 string            `json:"name"`
+	AvatarURL            *string           `json:"avatar_url"`
+	Greeting             string            `json:"greeting"`
+	ConversationStarters []string          `json:"conversation_starters"`
+	Translations         []ChatTranslation `json:"translations,omitzero"`
+	Tools                []EmbedTool       `json:"tools"`
 	// Whether `POST /api/embed/messages` answers.
 	Replies bool `json:"replies"`
 	// Of the chat template and the embed token together.

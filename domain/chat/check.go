@@ -43,7 +43,6 @@ func (t *Template) check(isRenamed bool, previous Content) error {
 		errs.Add("/name", "invalid_format", naming.Refusal+" Must not begin or end with a space.")
 	}
 	errs.AddText("/description", t.Description, maxDescription)
-	errs.AddText("/greeting", t.Greeting, maxGreeting)
 	if t.AvatarURL != "" && !isAvatar(t.AvatarURL) {
 		errs.Add("/avatar_url", "invalid_format", "Must be an https URL without user, of at most 2000 bytes.")
 	}
@@ -56,16 +55,8 @@ func (t *Template) check(isRenamed bool, previous Content) error {
 	checkSelected(&errs, "/tools", t.Tools, maxTools)
 	checkIDs(&errs, "/capabilities", t.Capabilities, maxCapabilities,
 		func(i int) string { return fmt.Sprintf("/capabilities/%d", i) })
-	if len(t.Starters) > maxStarters {
-		errs.Add("/conversation_starters", "too_many_items", fmt.Sprintf("Must have at most %d items.", maxStarters))
-	}
-	for i, s := range t.Starters {
-		pointer := fmt.Sprintf("/conversation_starters/%d", i)
-		if s == "" {
-			errs.Add(pointer, "too_short", "Must not be empty.")
-		}
-		errs.AddText(pointer, s, maxStarter)
-	}
+	checkGreeting(&errs, "", t.Greeting, t.Starters)
+	checkTranslations(&errs, t.Translations)
 	if len(t.Metadata) > maxMetadata {
 		errs.Add("/metadata", "too_long", "Must take at most 16 KiB as JSON.")
 	}

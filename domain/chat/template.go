@@ -81,6 +81,7 @@ type Content struct {
 	Metadata     json.RawMessage // a JSON object, up to 16 KiB
 	Reply        Reply
 	Theme        Theme
+	Translations []Translation // up to 20, of different languages
 }
 
 // Prompt names a prompt template version that holds the instructions. The zero Prompt names none.
@@ -171,6 +172,7 @@ type Changes struct {
 	Model        func(*prompt.ModelConfig) *prompt.ModelConfig // as Metadata
 	Greeting     *string
 	Starters     *[]string
+	Translations *[]Translation
 	Metadata     func(json.RawMessage) json.RawMessage // computes the new value from the old one
 	Reply        *Reply                                // the zero Reply clears
 	Theme        *Theme                                // replaces all of it
@@ -215,6 +217,7 @@ func (t *Template) Change(by identity.Actor, match revision.Match, c Changes, f 
 	replaced(&t.Tools, c.Tools, sameSelected, "tools", changes)
 	replaced(&t.Capabilities, c.Capabilities, sameText, "capabilities", changes)
 	replaced(&t.Starters, c.Starters, sameText, "conversation_starters", changes)
+	replaced(&t.Translations, c.Translations, sameTranslation, "translations", changes)
 	if c.Model != nil {
 		if t.Model = c.Model(t.Model); !sameModel(previous.Model, t.Model) {
 			changes["model_config"] = true

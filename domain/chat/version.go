@@ -213,6 +213,7 @@ func (c Content) Differences(o Content) []string {
 		{"model_config", sameModel(c.Model, o.Model)},
 		{"greeting", c.Greeting == o.Greeting},
 		{"conversation_starters", slices.Equal(c.Starters, o.Starters)},
+		{"translations", slices.EqualFunc(c.Translations, o.Translations, sameTranslation)},
 		{"metadata", equalJSON(object(c.Metadata), object(o.Metadata))},
 		{"reply", c.Reply.equal(o.Reply)},
 		{"theme", c.Theme.Same(o.Theme)},

@@ -36,7 +36,7 @@ func PreviewOf(t *chat.Template, org identity.OrgID) *Embedding {
 		Token: Token{ID: TokenID("preview " + t.ID), Org: org, Workspace: t.Workspace, Template: t.ID,
 			Settings: Settings{PerMinute: previewPerMinute}},
 		Template: Template{ID: t.ID, Workspace: t.Workspace, Status: t.Status, Name: c.Name, AvatarURL: c.AvatarURL,
-			Greeting: c.Greeting, Starters: c.Starters, Tools: chat.SelectedIDs(c.Tools), Reply: c.Reply,
-			Theme: c.Theme},
+			Greeting: c.Greeting, Starters: c.Starters, Languages: c.Translations, Tools: chat.SelectedIDs(c.Tools),
+			Reply: c.Reply, Theme: c.Theme},
 	}
 }

@@ -49,7 +49,8 @@ type Template struct {
 	AvatarURL string // empty: none
 	Greeting  string
 	Starters  []string
-	Tools     []string // the ids of the selected tools
+	Languages []chat.Translation // of Greeting and Starters
+	Tools     []string           // the ids of the selected tools
 	Reply     chat.Reply
 	Theme     chat.Theme // of the template and the token together
 }

@@ -189,6 +189,30 @@ func TestAConversationOutlivesItsPage(t *testing.T) {
 	})
 }
 
+func TestTheGreetingHasTheLanguageOfThePage(t *testing.T) {
+	t.Parallel()
+	chromium, shop, e := widgetSite(t, scripted(nil))
+	german := object{"language": "de", "greeting": "Guten Tag!", "conversation_starters": []string{"Wo ist sie?"}}
+	e.manager.do(t, "PATCH", e.template, object{"translations": []object{german, german}}).problem(t, 422,
+		"invalid_fields")
+	e.manager.do(t, "PATCH", e.template, object{"translations": []object{german, {"language": "pt-BR",
+		"greeting": "Bom dia!"}}}).is(t, 200)
+	diff := e.manager.get(t, e.template+"/versions/draft/diff?against=published")
+	assert.Equal(t, "changed fields", diff.at("changed_fields"), `["translations"]`)
+	e.manager.do(t, "POST", e.template+"/versions/draft/publish", object{}).is(t, 200)
+	export := json.RawMessage(e.manager.get(t, e.template+"/export").text)
+	made := e.manager.create(t, chats+"/import", object{"export": export})
+	assert.Equal(t, "translations of an import", made.at("translations"), e.manager.get(t, e.template).at("translations"))
+	ctx, _ := tab(t, chromium, shop+"/script")
+	for lang, want := range map[string]string{"de-CH": "Guten Tag!|Wo ist sie?", "pt": "Bom dia!|Where is it?",
+		"fr": "Hello <b>you</b>|Where is it?"} {
+		visits(ctx, t, shop+"/script?lang="+lang)
+		got := within[string](ctx, t, chatRoot, `$.querySelector('.atrium > p').textContent + '|' +
+			$.querySelector('.starters button').textContent`)
+		assert.Equal(t, lang, got, want)
+	}
+}
+
 func TestTabsShareOneConversation(t *testing.T) {
 	t.Parallel()
 	script := make(chan string, 10)

@@ -75,6 +75,7 @@ func fromChatContent(in *openapi.ChatContent) chat.Content {
 		Model:        convert.ToModel(in.ModelConfig),
 		Greeting:     in.Greeting,
 		Starters:     in.ConversationStarters,
+		Translations: convert.Slice(in.Translations, convert.ToTranslation),
 		Metadata:     in.Metadata,
 		Reply:        toReply(&in.Reply),
 		Theme:        convert.ToTheme(&in.Theme),

@@ -101,6 +101,7 @@ func chatDraft(in openapi.ChatTemplateCreate) chat.Draft {
 			Model:        convert.ToModel(in.ModelConfig),
 			Greeting:     in.Greeting,
 			Starters:     in.ConversationStarters,
+			Translations: convert.Slice(in.Translations, convert.ToTranslation),
 			Metadata:     in.Metadata,
 			Reply:        toReply(in.Reply),
 			Theme:        convert.ToTheme(in.Theme),
@@ -130,6 +131,9 @@ func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 	}
 	if r := convert.OrZero(in.Reply); r != nil {
 		c.Reply = new(toReply(r))
+	}
+	if list := convert.OrZero(in.Translations); list != nil {
+		c.Translations = new(convert.Slice(*list, convert.ToTranslation))
 	}
 	if t := convert.OrZero(in.Theme); t != nil {
 		c.Theme = new(convert.ToTheme(t))
@@ -180,6 +184,7 @@ func toChat(r *server.Call, t *chat.Template, issues []chat.Issue) openapi.ChatT
 	out.Agents, out.Tools = convert.Slice(t.Agents, fromSelected), convert.Slice(t.Tools, fromSelected)
 	out.ModelConfig = new(convert.FromModel(t.Model))
 	out.Reply, out.Theme = new(fromReply(t.Reply)), new(convert.FromTheme(t.Theme))
+	out.Translations = new(convert.Slice(t.Translations, convert.FromTranslation))
 	out.Prompt, out.UnpublishedChanges = fromChatPrompt(t.Prompt), new(t.HasChanges())
 	return out
 }

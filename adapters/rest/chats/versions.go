@@ -153,6 +153,7 @@ func toChatContent(c *chat.Content) openapi.ChatContent {
 		ModelConfig:          convert.FromModel(c.Model),
 		Greeting:             c.Greeting,
 		ConversationStarters: convert.NonNil(c.Starters),
+		Translations:         convert.Slice(c.Translations, convert.FromTranslation),
 		Metadata:             convert.OrEmpty(c.Metadata, "{}"),
 		Reply:                fromReply(c.Reply),
 		Theme:                convert.FromTheme(c.Theme),

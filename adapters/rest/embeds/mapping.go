@@ -19,6 +19,7 @@ func toEmbedTemplate(s *embeds.Session) openapi.EmbedTemplate {
 		AvatarURL:            openapi.OrNull(t.AvatarURL),
 		Greeting:             t.Greeting,
 		ConversationStarters: append([]string{}, t.Starters...),
+		Translations:         convert.Slice(t.Languages, convert.FromTranslation),
 		Tools: convert.Slice(s.Tools, func(i *chat.Item) openapi.EmbedTool {
 			return openapi.EmbedTool{ID: i.ID, Name: i.Name, Description: i.Description}
 		}),

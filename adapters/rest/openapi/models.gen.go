@@ -1366,8 +1366,9 @@ type ChatContent struct {
 	Reply ChatReply `json:"reply"`
 
 	// Theme How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`.
-	Theme ChatTheme  `json:"theme"`
-	Tools []ChatItem `json:"tools"`
+	Theme        ChatTheme         `json:"theme"`
+	Tools        []ChatItem        `json:"tools"`
+	Translations []ChatTranslation `json:"translations,omitempty,omitzero"`
 
 	// Workflows Ids of the attached workflows. Their order has no meaning.
 	Workflows []string `json:"workflows"`
@@ -1774,6 +1775,9 @@ type ChatTemplate struct {
 	Theme *ChatTheme `json:"theme,omitempty"`
 	Tools []ChatItem `json:"tools"`
 
+	// Translations Of `greeting` and `conversation_starters`, only where `instructions` are.
+	Translations *[]ChatTranslation `json:"translations,omitempty"`
+
 	// UnpublishedChanges Whether the draft differs from the published version, or none was published. Only where `instructions` are.
 	UnpublishedChanges *bool `json:"unpublished_changes,omitempty"`
 	UpdatedAt          Time  `json:"updated_at"`
@@ -1824,6 +1828,9 @@ type ChatTemplateCreate struct {
 	Theme *ChatTheme `json:"theme,omitempty"`
 	Tools []ChatItem `json:"tools,omitempty,omitzero"`
 
+	// Translations Of `greeting` and `conversation_starters`. Each language can be there once.
+	Translations []ChatTranslation `json:"translations,omitempty,omitzero"`
+
 	// Visibility Who can view the template. `workspace`: every member of the workspace. `private`: only users it is shared with, and admins of the workspace.
 	Visibility Visibility `json:"visibility,omitempty,omitzero"`
 }
@@ -1865,6 +1872,9 @@ type ChatTemplatePatch struct {
 	Theme nullable.Nullable[ChatTheme]  `json:"theme,omitempty,omitzero"`
 	Tools nullable.Nullable[[]ChatItem] `json:"tools,omitempty,omitzero"`
 
+	// Translations Replaces all translations.
+	Translations nullable.Nullable[[]ChatTranslation] `json:"translations,omitempty,omitzero"`
+
 	// Visibility Requires the manager role.
 	Visibility *Visibility `json:"visibility,omitempty"`
 }
@@ -1898,6 +1908,17 @@ type ChatThemePosition string
 
 // ChatThemeScheme Light or dark. `page` (the default) follows the page that shows the chat, `auto` the visitor's system.
 type ChatThemeScheme string
+
+// ChatTranslation What visitors read in a language. `embed.js` shows it if the page's language, or `data-lang`, is this one or a part of it.
+type ChatTranslation struct {
+	ConversationStarters []string `json:"conversation_starters,omitempty,omitzero"`
+	Greeting             string   `json:"greeting,omitempty,omitzero"`
+
+	// Language A tag of BCP 47.
+	//
+	// Examples: de, pt-BR
+	Language string `json:"language"`
+}
 
 // ChatVersion What a chat template was when it was published. It never changes.
 type ChatVersion struct {
@@ -2399,8 +2420,9 @@ type EmbedTemplate struct {
 	Replies bool `json:"replies"`
 
 	// Theme Of the chat template and the embed token together.
-	Theme ChatTheme   `json:"theme"`
-	Tools []EmbedTool `json:"tools"`
+	Theme        ChatTheme         `json:"theme"`
+	Tools        []EmbedTool       `json:"tools"`
+	Translations []ChatTranslation `json:"translations,omitempty,omitzero"`
 }
 
 // EmbedToken defines model for EmbedToken.

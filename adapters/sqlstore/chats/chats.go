@@ -44,7 +44,7 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 			INSERT INTO chat_templates (`+contentColumns+`, owner_id, status, visibility, search,
 				published_version_id, version_count, revision, updated_at, deleted_at, reply_failures,
 				reply_failure, reply_failing_since, id, workspace_id, created_at, created_by)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append(args, t.ID, t.Workspace, db.Micros(t.CreatedAt), t.CreatedBy)...); err != nil {
 			return err
 		}
@@ -200,6 +200,7 @@ func (store *Store) saveTemplate(ctx context.Context, previous, t *chat.Template
 		writes = append(writes, db.Write{Query: `
 			UPDATE chat_templates SET name = ?, description = ?, avatar_url = ?, instructions = ?, prompt_id = ?,
 				prompt_ref = ?, agents = ?, tools = ?, capabilities = ?, workflows = ?, model_config = ?, starters = ?,
+				translations = ?,
 				reply = ?, configs = ?, greeting = ?, metadata = ?, theme = ?, owner_id = ?, status = ?,
 				visibility = ?, search = ?, published_version_id = ?, version_count = ?, revision = ?, updated_at = ?,
 				deleted_at = ?, reply_failures = ?, reply_failure = ?, reply_failing_since = ?

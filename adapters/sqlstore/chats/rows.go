@@ -23,7 +23,7 @@ var (
 			WHERE p.id = t.prompt_id AND p.deleted_at = 0), '') = '') AS prompt_gone`
 	summaryColumns  = commonColumns + `, ` + promptLostColumn
 	templateColumns = commonColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs,
-		t.model_config, t.reply, t.theme, t.version_count`
+		t.model_config, t.reply, t.theme, t.translations, t.version_count`
 	templateTables = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
 )
 
@@ -50,6 +50,7 @@ type templateRow struct {
 	ModelConfig  string    `db:"model_config"`
 	Reply        string    `db:"reply"`
 	Theme        string    `db:"theme"`
+	Translations string    `db:"translations"`
 	Versions     int       `db:"version_count"`
 }
 
@@ -137,21 +138,22 @@ func (r *templateRow) content(s *chat.Summary) (chat.Content, error) {
 	var configs storedConfigs
 	var model *prompt.ModelConfig
 	var reply chat.Reply
+	var translations []chat.Translation
 	theme, err := db.ReadTheme(r.Theme)
 	err = errors.Join(err, db.FromJSON(r.Configs, &configs), db.FromJSON(r.ModelConfig, &model), db.FromJSON(r.Reply,
-		&reply))
+		&reply), db.FromJSON(r.Translations, &translations))
 	return chat.Content{
 		Name: s.Name, Description: s.Description, AvatarURL: s.AvatarURL, Instructions: r.Instructions,
 		Prompt: chat.Prompt{Template: r.Prompt, Ref: r.PromptRef},
 		Agents: selected(s.Agents, configs.Agents), Tools: selected(s.Tools, configs.Tools),
 		Capabilities: s.Capabilities, Workflows: s.Workflows, Model: model, Greeting: s.Greeting,
-		Starters: s.Starters, Metadata: s.Metadata, Reply: reply, Theme: theme,
+		Starters: s.Starters, Metadata: s.Metadata, Reply: reply, Theme: theme, Translations: translations,
 	}, err
 }
 
 // contentColumns are the columns of a template's content, in the order of contentArgs.
 const contentColumns = `name, description, avatar_url, instructions, prompt_id, prompt_ref, agents, tools,
-	capabilities, workflows, model_config, starters, reply, configs, greeting, metadata, theme`
+	capabilities, workflows, model_config, starters, translations, reply, configs, greeting, metadata, theme`
 
 // contentArgs returns the values of contentColumns.
 func contentArgs(c *chat.Content) ([]any, error) {
@@ -170,6 +172,7 @@ func contentArgs(c *chat.Content) ([]any, error) {
 		{c.Workflows, len(c.Workflows) == 0},
 		{c.Model, c.Model == nil},
 		{c.Starters, len(c.Starters) == 0},
+		{c.Translations, len(c.Translations) == 0},
 	} {
 		text, err := db.JSONText(list.value, list.empty)
 		if err != nil {

@@ -131,7 +131,7 @@ func (store *Store) saveVersions(ctx context.Context, t *chat.Template) error {
 		}
 		if _, err := store.Exec(ctx, `INSERT INTO chat_versions (`+contentColumns+`, id, template_id,
 			workspace_id, number, created_by, created_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append(args, v.ID, t.ID, t.Workspace, v.Number, v.CreatedBy, db.Micros(v.CreatedAt))...); err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // servedColumns are the columns of the published version, or of the template without one.
-var servedColumns = []string{"name", "avatar_url", "greeting", "starters", "tools", "reply", "theme"}
+var servedColumns = []string{"name", "avatar_url", "greeting", "starters", "translations", "tools", "reply", "theme"}
 
 // embeddingQuery reads everything that a visitor's request needs. Its result is not cached: when a token is revoked,
 // its sessions must stop at the next request, on every node.
@@ -31,6 +31,7 @@ type embeddingRow struct {
 	AvatarURL string      `db:"avatar_url"`
 	Greeting  string      `db:"greeting"`
 	Starters  string      `db:"starters"`
+	Languages string      `db:"translations"`
 	Tools     string      `db:"tools"`
 	Reply     string      `db:"reply"`
 	Theme     string      `db:"theme"`
@@ -52,7 +53,7 @@ func (row *embeddingRow) embedding() (*embed.Embedding, error) {
 	}
 	e.Template.Theme = e.Token.Theme.WithDefaults(theme)
 	return e, errors.Join(db.FromJSON(row.Tools, &e.Template.Tools), db.FromJSON(row.Reply, &e.Template.Reply),
-		db.FromJSON(row.Starters, &e.Template.Starters))
+		db.FromJSON(row.Starters, &e.Template.Starters), db.FromJSON(row.Languages, &e.Template.Languages))
 }
 
 func (store *Store) embedding(ctx context.Context, condition string, args ...any) (*embed.Embedding, error) {

@@ -879,6 +879,9 @@ class ChatContent(TypedDict):
     conversation_starters: List[str]
     """"""
 
+    translations: NotRequired[List[ChatTranslation]]
+    """"""
+
     metadata: Dict[str, Any]
     """"""
 
@@ -1410,6 +1413,9 @@ class ChatTemplate(TypedDict):
     conversation_starters: List[str]
     """"""
 
+    translations: NotRequired[List[ChatTranslation]]
+    """Of `greeting` and `conversation_starters`, only where `instructions` are."""
+
     visibility: Visibility
     """"""
 
@@ -1498,6 +1504,9 @@ class ChatTemplateCreate(TypedDict):
 
     conversation_starters: NotRequired[List[str]]
     """"""
+
+    translations: NotRequired[List[ChatTranslation]]
+    """Of `greeting` and `conversation_starters`. Each language can be there once."""
 
     visibility: NotRequired[Visibility]
     """"""
@@ -1592,6 +1601,9 @@ class ChatTemplatePatch(TypedDict):
 
     conversation_starters: NotRequired[Optional[List[str]]]
     """"""
+
+    translations: NotRequired[Optional[List[ChatTranslation]]]
+    """Replaces all translations."""
 
     visibility: NotRequired[Visibility]
     """Requires the manager role."""
@@ -1741,6 +1753,21 @@ ChatThemePosition = Union[Literal["right", "left"], str]
 
 # Light or dark. `page` (the default) follows the page that shows the chat, `auto` the visitor's system.
 ChatThemeScheme = Union[Literal["page", "light", "dark", "auto"], str]
+
+
+class ChatTranslation(TypedDict):
+    """What visitors read in a language. `embed.js` shows it if the page's language, or `data-lang`, is this
+    one or a part of it.
+    """
+
+    language: str
+    """A tag of BCP 47."""
+
+    greeting: NotRequired[str]
+    """"""
+
+    conversation_starters: NotRequired[List[str]]
+    """"""
 
 
 class ChatVersion(TypedDict):
@@ -2551,6 +2578,9 @@ class EmbedTemplate(TypedDict):
     """"""
 
     conversation_starters: List[str]
+    """"""
+
+    translations: NotRequired[List[ChatTranslation]]
     """"""
 
     tools: List[EmbedTool]

@@ -775,6 +775,8 @@ export type ChatContent = {
   /**  */
   conversation_starters: string[]
   /**  */
+  translations?: ChatTranslation[]
+  /**  */
   metadata: Record<string, unknown>
   /**  */
   reply: ChatReply
@@ -1205,6 +1207,8 @@ export type ChatTemplate = {
   greeting: string
   /**  */
   conversation_starters: string[]
+  /** Of `greeting` and `conversation_starters`, only where `instructions` are. */
+  translations?: ChatTranslation[]
   /**  */
   visibility: Visibility
   /** Your own data. Atrium stores it and does not interpret it. */
@@ -1267,6 +1271,8 @@ export type ChatTemplateCreate = {
   greeting?: string
   /**  */
   conversation_starters?: string[]
+  /** Of `greeting` and `conversation_starters`. Each language can be there once. */
+  translations?: ChatTranslation[]
   /**  */
   visibility?: Visibility
   /** At most 16 KiB of JSON. */
@@ -1338,6 +1344,8 @@ export type ChatTemplatePatch = {
   greeting?: string | null
   /**  */
   conversation_starters?: string[] | null
+  /** Replaces all translations. */
+  translations?: ChatTranslation[] | null
   /** Requires the manager role. */
   visibility?: Visibility
   /** Merged into the stored metadata. The result can have at most 16 KiB of JSON. */
@@ -1453,6 +1461,19 @@ export type ChatThemePosition = 'right' | 'left' | (string & {})
 
 /** Light or dark. `page` (the default) follows the page that shows the chat, `auto` the visitor's system. */
 export type ChatThemeScheme = 'page' | 'light' | 'dark' | 'auto' | (string & {})
+
+/**
+ * What visitors read in a language. `embed.js` shows it if the page's language, or `data-lang`, is this one or a
+ * part of it.
+ */
+export type ChatTranslation = {
+  /** A tag of BCP 47. */
+  language: string
+  /**  */
+  greeting?: string
+  /**  */
+  conversation_starters?: string[]
+}
 
 /** What a chat template was when it was published. It never changes. */
 export type ChatVersion = {
@@ -2088,6 +2109,8 @@ export type EmbedTemplate = {
   greeting: string
   /**  */
   conversation_starters: string[]
+  /**  */
+  translations?: ChatTranslation[]
   /**  */
   tools: EmbedTool[]
   /** Whether `POST /api/embed/messages` answers. */

@@ -48,6 +48,8 @@ func wholeChat() chat.Draft {
 				Variables: json.RawMessage(`{"shop":"ü & <b>"}`)},
 			Theme: chat.Theme{Scheme: "auto", Light: chat.Palette{Primary: "#0b6e4f"}, Radius: new(0),
 				Font: "Ü, \"Inter\""},
+			Translations: []chat.Translation{{Language: "de", Greeting: "Grüße <&>", Starters: []string{"eins"}},
+				{Language: "pt-BR"}},
 		},
 		Status: chat.StatusPublished, Visibility: access.Workspace,
 	}

@@ -53,8 +53,8 @@ func embedVisits(t *testing.T, a Adapter) {
 			same(t, "template", e.Template, embed.Template{
 				ID: template.ID, Workspace: template.Workspace, Status: chat.StatusPublished,
 				Name: template.Name, AvatarURL: template.AvatarURL, Greeting: template.Greeting,
-				Starters: template.Starters, Tools: []string{"search", "tickets"}, Reply: template.Reply,
-				Theme: token.Theme.WithDefaults(template.Theme),
+				Starters: template.Starters, Languages: template.Translations, Tools: []string{"search", "tickets"},
+				Reply: template.Reply, Theme: token.Theme.WithDefaults(template.Theme),
 			})
 		})
 		t.Run(name+" finds nothing in another org", func(t *testing.T) {

@@ -5,13 +5,14 @@ const isLive = (turn) => turn.live > Date.now() - silence
 // Fills a card with a chat. send sends a message as if the visitor had written it, after the answers to earlier ones;
 // end ends the chat. page returns the address of the page, if it has one.
 const converse = (card, template, words, history, page, say, tell) => {
-  const { name, greeting, conversation_starters: starters, replies } = template
+  const { name, replies } = template
+  const { lang, greeting, starters } = translated(template, words.wanted)
   const avatar = template.theme.avatar_url || template.avatar_url
   const face = avatar
     ? make('img', { className: 'face', src: avatar, alt: '', referrerPolicy: 'no-referrer' })
     : make('span', { className: 'face', ariaHidden: 'true', textContent: [...name][0].toUpperCase() })
   const header = make('header', { part: 'header' }, face, make('h2', { textContent: name, dir: 'auto' }))
-  const list = make('ul', { className: 'starters', ariaLabel: words.starters }, ...starters.map((text) =>
+  const list = make('ul', { className: 'starters', lang, ariaLabel: words.starters }, ...starters.map((text) =>
     make('li', {}, make('button', { type: 'button', part: 'starter', textContent: text, dir: 'auto', onclick: () => {
       tell('starter', text)
       if (replies) send(text)
@@ -21,7 +22,7 @@ const converse = (card, template, words, history, page, say, tell) => {
   card.lang = words.lang
   card.dir = words.dir
   card.replaceChildren(header)
-  if (greeting) card.append(make('p', { textContent: greeting, dir: 'auto' }))
+  if (greeting) card.append(make('p', { lang, textContent: greeting, dir: 'auto' }))
   if (!replies) {
     if (starters.length) card.append(list)
     return { send: () => {}, end: () => {} }

@@ -198,7 +198,7 @@ const runFrame = (tag, home, words, show, keyOf) => {
   const load = () => {
     id = randomName()
     frame.src = new URL('embed/' + token + '#' + new URLSearchParams({
-      id, scheme, lang: words.lang, ...history && { history }, ...visitor && { visitor }, ...signature && { signature },
+      id, scheme, lang: words.wanted, ...history && { history }, ...visitor && { visitor }, ...signature && { signature },
       ...isFinal && { final: true },
     }), home)
   }

@@ -13,10 +13,23 @@ const texts = {
   ja: ['メッセージを入力', '送信', '停止', '再試行', 'コピー', 'コピーしました', '入力中…', 'あなた', 'チャットを開く', 'チャットを閉じる', '消去', '質問の例', '読み込み中…', 'このチャットは利用できません。', 'メッセージ', '新しいメッセージ', '現在、チャットは回答できません。', '回答に時間がかかりすぎました。', '回答が長すぎるため、残りを表示できません。', 'メッセージが多すぎます。少しお待ちください。', '本日はこれ以上回答できません。', '接続がありません。', '停止しました。', '思考過程', '回答が見つかりませんでした。', '回答が中断されました。'],
 }
 const rightToLeft = ['ar']
-const wordsFor = (wanted) => {
+const wordsFor = (named) => {
+  const wanted = named || document.documentElement.lang || navigator.language || ''
   const lang = [wanted, document.documentElement.lang, ...navigator.languages || []].map((l) => (l || '').toLowerCase().split('-')[0])
     .find((l) => texts[l]) || 'en'
-  return { lang, dir: rightToLeft.includes(lang) ? 'rtl' : 'ltr', ...Object.fromEntries(names.map((n, i) => [n, texts[lang][i]])) }
+  return { wanted, lang, dir: rightToLeft.includes(lang) ? 'rtl' : 'ltr', ...Object.fromEntries(names.map((n, i) => [n, texts[lang][i]])) }
+}
+
+// What a chat says in a language: a translation for it, for all its regions or for another region; otherwise itself.
+const translated = (template, wanted) => {
+  const [tag, base] = [wanted.toLowerCase(), wanted.toLowerCase().split('-')[0]]
+  const find = (match) => template.translations?.find(({ language }) => match(language.toLowerCase()))
+  const found = find((l) => l === tag) || find((l) => l === base) || find((l) => l.split('-')[0] === base)
+  return {
+    lang: found?.language || '',
+    greeting: found?.greeting || template.greeting,
+    starters: found?.conversation_starters?.length ? found.conversation_starters : template.conversation_starters,
+  }
 }
 
 // Why there is no answer, in words.

@@ -303,6 +303,7 @@ CREATE TABLE chat_templates (
     reply_failures bigint NOT NULL DEFAULT 0,
     reply_failure text NOT NULL DEFAULT ''::text,
     reply_failing_since bigint NOT NULL DEFAULT 0,
+    translations text NOT NULL DEFAULT ''::text,
     CONSTRAINT chat_templates_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id),
     CONSTRAINT chat_templates_pkey PRIMARY KEY (id),
     CONSTRAINT chat_templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
@@ -1110,6 +1111,7 @@ CREATE TABLE chat_versions (
     created_by text NOT NULL,
     created_at bigint NOT NULL,
     workflows text NOT NULL DEFAULT ''::text,
+    translations text NOT NULL DEFAULT ''::text,
     CONSTRAINT chat_versions_pkey PRIMARY KEY (id),
     CONSTRAINT chat_versions_template_id_fkey FOREIGN KEY (template_id) REFERENCES chat_templates(id) ON DELETE CASCADE
 );
@@ -1918,6 +1920,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (228, true),
     (229, true),
     (230, true),
+    (231, true),
     (232, true),
     (233, true),
     (234, true),

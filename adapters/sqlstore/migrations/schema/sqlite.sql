@@ -247,7 +247,7 @@ CREATE TABLE chat_templates (
     created_by       TEXT NOT NULL,
     updated_at       BIGINT NOT NULL,
     deleted_at       BIGINT NOT NULL
-, reply TEXT NOT NULL DEFAULT '', published_version_id TEXT NOT NULL DEFAULT '', version_count BIGINT NOT NULL DEFAULT 0, theme TEXT NOT NULL DEFAULT '', reply_failures BIGINT NOT NULL DEFAULT 0, reply_failure TEXT NOT NULL DEFAULT '', reply_failing_since BIGINT NOT NULL DEFAULT 0);
+, reply TEXT NOT NULL DEFAULT '', published_version_id TEXT NOT NULL DEFAULT '', version_count BIGINT NOT NULL DEFAULT 0, theme TEXT NOT NULL DEFAULT '', reply_failures BIGINT NOT NULL DEFAULT 0, reply_failure TEXT NOT NULL DEFAULT '', reply_failing_since BIGINT NOT NULL DEFAULT 0, translations TEXT NOT NULL DEFAULT '');
 CREATE INDEX chat_templates_workspace ON chat_templates (workspace_id, id) WHERE deleted_at = 0;
 CREATE INDEX chat_templates_owner ON chat_templates (workspace_id, owner_id, id) WHERE deleted_at = 0;
 CREATE INDEX chat_templates_visible ON chat_templates (workspace_id, visibility, id) WHERE deleted_at = 0;
@@ -1134,7 +1134,7 @@ CREATE TABLE chat_versions (
     theme         TEXT NOT NULL,
     created_by    TEXT NOT NULL,
     created_at    BIGINT NOT NULL
-, workflows TEXT NOT NULL DEFAULT '');
+, workflows TEXT NOT NULL DEFAULT '', translations TEXT NOT NULL DEFAULT '');
 CREATE UNIQUE INDEX chat_versions_number ON chat_versions (template_id, number);
 CREATE INDEX chat_versions_prompt ON chat_versions (prompt_id) WHERE prompt_id <> '';
 CREATE TABLE chat_publications (
@@ -1459,6 +1459,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (223, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (228, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (229, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (230, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (231, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (232, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (233, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (234, 1);
