@@ -108,7 +108,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 		chat := chats.NewService(s.Atomic, s.ChatStores, chats.Deps{
 			Users: s.Users, Prompts: s.Prompts,
 			Registries: e.Registries, MailLimits: e.Mails.Limits, MailInvitation: e.Mails.Send, Quotas: pay.Quotas,
-			Expand: prompts.Expanded,
+			Expand: prompts.Expanded, Choose: prompts.Chosen,
 		})
 		embed := embeds.NewService(s.EmbedStores, s.Chats, e.Passes, embeds.Registries(e.Registries), e.Digester)
 		return Services{
@@ -128,7 +128,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 			PromptReads:  reads,
 			Chats:        chat,
 			Embeds:       embed,
-			Replies:      embeds.NewReplies(s.Replies, embed, chat.Effective, connect.Use, e.Repliers),
+			Replies:      embeds.NewReplies(s.Replies, s.PromptFeedback, embed, chat.Effective, connect.Use, e.Repliers),
 			EmbedUsage:   embedUsage,
 			Connections:  connect,
 			Sources: sources.NewService(s.Atomic, s.SourceStores, sources.Deps{

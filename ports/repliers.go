@@ -26,6 +26,7 @@ type ReplyRequest struct {
 	Origin    embed.Origin // of the site that shows the chat
 	Visitor   string       // according to the site; empty: not named
 	Signed    bool         // the site's backend vouched for the visitor
+	Session   string       // by which the prompt's rollout chooses; empty: from an older release
 	ModelName string       // for an OpenAI-compatible API
 	Question  embed.Question
 

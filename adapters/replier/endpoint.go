@@ -42,12 +42,39 @@ type message struct {
 	Signed       *bool               `json:"visitor_signed,omitempty"` // nil if there is no visitor
 	Conversation string              `json:"conversation_id,omitempty"`
 	Page         string              `json:"page_url,omitempty"`
+	Session      string              `json:"session_id,omitempty"`
+	Prompt       *promptVersion      `json:"prompt,omitempty"` // nil: the instructions are the template's own
 	Instructions string              `json:"instructions,omitempty"`
 	Config       *prompt.ModelConfig `json:"model_config,omitempty"`
 	Tools        json.RawMessage     `json:"tools,omitempty"`
 	Format       json.RawMessage     `json:"response_format,omitempty"`
 	Workflows    []workflow          `json:"workflows,omitempty"`
 	Messages     []turn              `json:"messages,omitempty"`
+}
+
+// promptVersion is the version that has the instructions.
+type promptVersion struct {
+	Template prompt.ID        `json:"prompt_template_id"`
+	Version  prompt.VersionID `json:"version_id"`
+	Number   int              `json:"version_number"`
+	Rollout  *rollout         `json:"rollout,omitempty"` // nil: no rollout chose it
+}
+
+// rollout names the rollout that chose a version for the session, and the version's share in percent.
+type rollout struct {
+	Label  string `json:"label"`
+	Weight int    `json:"weight"`
+}
+
+func versionOf(v *chat.PromptVersion) *promptVersion {
+	if v == nil {
+		return nil
+	}
+	out := &promptVersion{Template: v.Template, Version: v.Version, Number: v.Number}
+	if v.Rollout != "" {
+		out.Rollout = &rollout{v.Rollout, v.Weight}
+	}
+	return out
 }
 
 // workflow is a workflow that the program may start, as the registry describes it.
@@ -82,6 +109,7 @@ func (e *Endpoint) Reply(
 	m := message{
 		Type: "chat.message", ID: r.ID, Template: r.Template, Token: r.Token, Origin: orNil(string(r.Origin)),
 		Visitor: orNil(r.Visitor), Conversation: r.Question.Conversation, Page: r.Question.Page,
+		Session: r.Session, Prompt: versionOf(r.Prompt),
 		Instructions: r.Instructions, Config: r.Model,
 		Tools: r.Tools, Format: r.ResponseFormat, Messages: conversation(r.Question),
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -165,5 +166,27 @@ func TestEventsOfAnEndpoint(t *testing.T) {
 				t.Errorf("%q, %v", text, err)
 			}
 		})
+	}
+}
+
+func TestTheProgramKnowsWhichVersionOfAPromptRepliesAndWhy(t *testing.T) {
+	for want, version := range map[string]*chat.PromptVersion{
+		`"session_id":"ses_1","instructions"`: nil,
+		`"session_id":"ses_1","prompt":{"prompt_template_id":"ptpl","version_id":"v2","version_number":2},`: {
+			Template: "ptpl", Version: "v2", Number: 2},
+		`"version_number":2,"rollout":{"label":"live","weight":20}},`: {Template: "ptpl", Version: "v2", Number: 2,
+			Rollout: "live", Weight: 20},
+	} {
+		body := ""
+		target, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+			text, _ := io.ReadAll(r.Body)
+			body = string(text)
+			stream(w, `{"text":"Yes."}`, `[DONE]`)
+		})
+		r := request
+		r.Session, r.Prompt = "ses_1", version
+		require.NoError(t, replier.NewEndpoint(guard, limits).Reply(t.Context(), target, r,
+			func(embed.Piece) error { return nil }))
+		assert.Contains(t, "body", body, want)
 	}
 }

@@ -41,6 +41,7 @@ type Deps struct {
 	MailInvitation MailInvitation
 	Quotas         ports.Quotas
 	Expand         ExpandPrompt // the prompt that holds a template's instructions
+	Choose         ChoosePrompt
 }
 
 // NewService returns the use cases on these stores.

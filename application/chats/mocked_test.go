@@ -52,6 +52,7 @@ type mockedService struct {
 	connections *mocks.MockConnections // the same
 	used        quota.Amounts          // of the workspace
 	expand      func(*prompt.Version) (*prompt.Version, error)
+	rolledOut   *prompt.Version // for each key; nil: no rollout runs
 	registry    *chat.Registry
 	mailed      *[]string // the links of invitations that were mailed
 	ctx         context.Context
@@ -91,6 +92,13 @@ func newMocked(t *testing.T) *mockedService {
 		v *prompt.Version) (*prompt.Version, error) {
 		return s.expand(v)
 	}
+	choose := func(_ context.Context, _ ports.PromptVersions, _ identity.Actor, _ *prompt.Reading,
+		v *prompt.Version, _ prompt.Ref, key string) (*prompt.Version, error) {
+		if s.rolledOut == nil || key == "" {
+			return v, nil
+		}
+		return s.rolledOut, nil
+	}
 	s.Service = chats.NewService(
 		s.atomic,
 		ports.ChatStores{Chats: s.chats, ChatLists: s.lists, ChatVersions: s.versions},
@@ -102,6 +110,7 @@ func newMocked(t *testing.T) *mockedService {
 			MailInvitation: mail,
 			Quotas:         quotas,
 			Expand:         expand,
+			Choose:         choose,
 		},
 	)
 	return s

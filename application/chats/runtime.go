@@ -16,6 +16,11 @@ import (
 type ExpandPrompt func(ctx context.Context, store ports.PromptVersions, by identity.Actor, reading *prompt.Reading,
 	v *prompt.Version) (*prompt.Version, error)
 
+// ChoosePrompt returns the version that a rollout of the label that ref names chooses for key; otherwise v, which has
+// the label.
+type ChoosePrompt func(ctx context.Context, store ports.PromptVersions, by identity.Actor, reading *prompt.Reading,
+	v *prompt.Version, ref prompt.Ref, key string) (*prompt.Version, error)
+
 // Runtime is what a program needs to run a chat.
 type Runtime struct {
 	Template *chat.Template  // with the published content, or the draft; without items that the registry lacks
@@ -43,7 +48,7 @@ func (s *Service) Runtime(
 	view := *t
 	view.Content = t.Served()
 	out := &Runtime{Template: &view, Issues: s.registryIssues(by, &view)}
-	out.Version, out.Effective, err = s.effective(ctx, system, &view, values)
+	out.Version, out.Effective, err = s.effective(ctx, system, &view, values, "")
 	view.Content = s.Registry(by).Offered(view.Content)
 	return out, err
 }
@@ -68,7 +73,7 @@ func (s *Service) Issues(ctx context.Context, by identity.Actor, t *chat.Templat
 		}
 		view := *t
 		view.Content = c
-		_, _, err := s.effective(ctx, system, &view, nil)
+		_, _, err := s.effective(ctx, system, &view, nil, "")
 		if chat.IsUnfilled(err) {
 			return append(issues, chat.MissingVariables), nil
 		}
@@ -80,22 +85,30 @@ func (s *Service) Issues(ctx context.Context, by identity.Actor, t *chat.Templat
 }
 
 // Effective returns what a model gets, as the owner of the template may read it, with values for
-// variables of its prompt. Returns the errors of Runtime.
+// variables of its prompt. If a rollout divides the readers of the prompt, key decides which version it is; without key,
+// or if reply lacks values for that version's variables, it is the version that has the label. Returns the errors of
+// Runtime.
 func (s *Service) Effective(
-	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
+	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any, key string,
 ) (chat.Effective, error) {
-	_, e, err := s.effective(ctx, by, t, values)
+	_, e, err := s.effective(ctx, by, t, values, key)
+	if key != "" && chat.IsUnfilled(err) {
+		_, e, err = s.effective(ctx, by, t, values, "")
+	}
 	return e, err
 }
 
 // effective is Effective, with the version of the prompt; nil if the template has its own instructions. The rights of
 // the template's owner decide which version that is.
 func (s *Service) effective(
-	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
+	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any, key string,
 ) (v *prompt.Version, e chat.Effective, err error) {
 	e = t.Own()
 	if t.Prompt != (chat.Prompt{}) {
-		v, e, err = s.prompted(ctx, by, t, values)
+		v, e, err = s.prompted(ctx, by, t, values, key)
+	}
+	if err == nil && v != nil {
+		e.Prompt = chat.VersionOf(v)
 	}
 	e.Workflows = s.Registry(by).OfferedWorkflows(t.Content)
 	return v, e, err
@@ -103,14 +116,19 @@ func (s *Service) effective(
 
 // prompted is effective for a template with a prompt.
 func (s *Service) prompted(
-	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
+	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any, key string,
 ) (*prompt.Version, chat.Effective, error) {
-	found, v, _, err := s.deps.Prompts.Referenced(ctx, by, t.Prompt.Reference(t.ID))
+	found, v, isLost, err := s.deps.Prompts.Referenced(ctx, by, t.Prompt.Reference(t.ID))
 	if errors.Is(err, prompt.ErrNotFound) || (err == nil && (v == nil || !found.DeletedAt.IsZero())) {
 		return nil, chat.Effective{}, chat.ErrPromptGone
 	}
 	if err != nil {
 		return nil, chat.Effective{}, err
+	}
+	if !isLost { // otherwise the chat stays at its version
+		if v, err = s.deps.Choose(ctx, s.deps.Prompts, by, found, v, t.Prompt.Version(), key); err != nil {
+			return nil, chat.Effective{}, err
+		}
 	}
 	expanded, err := s.deps.Expand(ctx, s.deps.Prompts, by, found, v)
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind == fault.Invalid { // a draft include is gone

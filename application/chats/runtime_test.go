@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -77,4 +78,43 @@ func TestEditorsSeeWhatRunsAChat(t *testing.T) {
 	require.ErrorIs(t, err, chat.ErrPromptGone)
 	_, err = run(newMocked(t), "joe", inPrompt(), nil, nil)
 	require.ErrorIs(t, err, chat.ErrForbidden)
+}
+
+func TestARolloutChoosesWhatVisitorsGet(t *testing.T) {
+	labelled := &prompt.Version{Content: prompt.Content{Text: "Old."}}
+	labelled.ID, labelled.Template, labelled.Number = "v1", "ptpl", 1
+	tried := func(content string) *prompt.Version {
+		v := &prompt.Version{Content: prompt.Content{Text: content},
+			Choice: &prompt.Choice{Rollout: &prompt.Rollout{Label: "live"}, Weight: 20}}
+		v.ID, v.Template, v.Number = "v2", "ptpl", 2
+		return v
+	}
+	asLabel := chat.PromptVersion{Template: "ptpl", Version: "v1", Number: 1}
+	for name, row := range map[string]struct {
+		key     string
+		rollout *prompt.Version
+		isLost  bool // the owner may no longer read the prompt
+		want    chat.PromptVersion
+	}{
+		"a visitor gets the version that the rollout chooses": {"ses_1", tried("New."), false,
+			chat.PromptVersion{Template: "ptpl", Version: "v2", Number: 2, Rollout: "live", Weight: 20}},
+		"without a rollout it is the label's":            {"ses_1", nil, false, asLabel},
+		"without a session it is the label's":            {"", tried("New."), false, asLabel},
+		"a version that lacks values is left out":        {"ses_1", tried("New {{unknown}}."), false, asLabel},
+		"a chat that lost its prompt stays at a version": {"ses_1", tried("New."), true, asLabel},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMocked(t)
+			s.rolledOut = row.rollout
+			s.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(
+				&prompt.Reading{}, labelled, row.isLost, nil)
+			view := &chat.Template{ID: "ctpl", Content: chat.Content{Prompt: chat.Prompt{Template: "ptpl", Ref: "live"}}}
+			got, err := s.Effective(t.Context(), owner, view, nil, row.key)
+			require.NoError(t, err)
+			assert.Equal(t, "version", *got.Prompt, row.want)
+			if (got.Instructions == "Old.") != (row.want == asLabel) {
+				t.Errorf("the instructions are %q", got.Instructions)
+			}
+		})
+	}
 }

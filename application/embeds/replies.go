@@ -30,20 +30,25 @@ type Replies struct {
 	effective Effective
 	use       UseConnection
 	repliers  Repliers
+	feedback  ports.PromptFeedback
 }
 
-// Effective returns what a model gets, with values for variables of its prompt. Returns
+// Effective returns what a model gets, with values for variables of its prompt; key decides which version a rollout
+// chooses. Returns
 // chat.ErrPromptGone if the prompt or its version no longer exists, and an error that is chat.IsUnfilled if it has no
 // instructions with these values.
 type Effective func(
-	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any,
+	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any, key string,
 ) (chat.Effective, error)
 
-// NewReplies returns the use cases on embeds. It counts replies in counts, which are in the same database.
-func NewReplies(counts ports.EmbedReplies, embeds *Service, e Effective, u UseConnection, r Repliers) *Replies {
+// NewReplies returns the use cases on embeds. It counts replies in counts and ratings in feedback, which are in the
+// same database.
+func NewReplies(
+	counts ports.EmbedReplies, feedback ports.PromptFeedback, embeds *Service, e Effective, u UseConnection, r Repliers,
+) *Replies {
 	return &Replies{
 		embeds: embeds, counts: &replyCounts{store: counts, reserved: map[countedFor]*counted{}}, effective: e, use: u,
-		repliers: r,
+		repliers: r, feedback: feedback,
 		outcomes: &outcomes{chats: map[repliedChat]replied{}, failures: map[usedToken]map[failedBy]int64{}},
 	}
 }
@@ -89,10 +94,10 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Ques
 	a := &Asking{replies: s, by: by, pass: pass, reply: t.Reply, afterFailures: t.Replies.Failures > 0,
 		request: ports.ReplyRequest{
 			ID: id.New("msg"), Template: t.ID, Token: pass.Token, Origin: pass.Origin, Visitor: pass.Visitor,
-			Signed:    pass.Signed,
+			Signed: pass.Signed, Session: pass.ID,
 			ModelName: t.Reply.Model, Question: q,
 		}}
-	a.request.Effective, err = s.effective(ctx, by, t, nil)
+	a.request.Effective, err = s.effective(ctx, by, t, nil, pass.ID)
 	if errors.Is(err, chat.ErrPromptGone) || chat.IsUnfilled(err) {
 		err = embed.ErrNoReplies // a chat without its instructions could say anything
 	}

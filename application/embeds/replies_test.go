@@ -23,21 +23,24 @@ import (
 type replyStage struct {
 	*embeds.Replies
 	*embedService
-	counts  *mocks.MockEmbedReplies
-	replier *mocks.MockReplier
-	used    connection.ID
-	refusal error // of the use of the connection
-	session string
-	reply   chat.Reply
-	failure error // of the effective instructions
-	replies chat.ReplyRun
+	counts   *mocks.MockEmbedReplies
+	feedback *mocks.MockPromptFeedback
+	replier  *mocks.MockReplier
+	version  *chat.PromptVersion // that has the instructions
+	key      string              // of its rollout
+	used     connection.ID
+	refusal  error // of the use of the connection
+	session  string
+	reply    chat.Reply
+	failure  error // of the effective instructions
+	replies  chat.ReplyRun
 }
 
 func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 	c := gomock.NewController(t)
 	s := &replyStage{embedService: newEmbedService(t), counts: mocks.NewMockEmbedReplies(c),
-		replier: mocks.NewMockReplier(c),
-		reply:   reply}
+		replier: mocks.NewMockReplier(c), feedback: mocks.NewMockPromptFeedback(c),
+		reply: reply}
 	s.session = s.embedService.session(t, shopVisit(), "").Text.Reveal()
 	credential, err := connection.ParseCredential(connection.OpenAICompatible,
 		[]byte(`{"base_url":"https://a.example"}`))
@@ -53,11 +56,12 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 		return do(ctx, nil, ports.Target{Credential: credential})
 	}
 	effective := func(
-		_ context.Context, by identity.Actor, t *chat.Template, _ map[string]any,
+		_ context.Context, by identity.Actor, t *chat.Template, _ map[string]any, key string,
 	) (chat.Effective, error) {
-		return chat.Effective{Instructions: t.Instructions + " in " + string(by.Workspace)}, s.failure
+		s.key = key
+		return chat.Effective{Instructions: t.Instructions + " in " + string(by.Workspace), Prompt: s.version}, s.failure
 	}
-	s.Replies = embeds.NewReplies(s.counts, s.Service, effective, use,
+	s.Replies = embeds.NewReplies(s.counts, s.feedback, s.Service, effective, use,
 		embeds.Repliers{connection.OpenAICompatible: s.replier})
 	return s
 }
@@ -99,7 +103,7 @@ func TestAMessageIsAnswered(t *testing.T) {
 	s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ ports.Target, r ports.ReplyRequest, yield func(embed.Piece) error) error {
 			if r.Instructions != "Be brief in acme" || r.Question.Text != "Where?" || r.Visitor != "42" ||
-				r.Origin != embedSite || r.ModelName != "small" || r.Template != "ctpl" || r.Token != s.token.ID {
+				r.Session == "" || r.Session != s.key || r.Origin != embedSite || r.ModelName != "small" || r.Template != "ctpl" || r.Token != s.token.ID {
 				t.Errorf("%+v", r)
 			}
 			return yield(embed.Piece{Part: embed.PartText, Text: "There."})

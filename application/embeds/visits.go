@@ -15,10 +15,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 )
 
-// Prefixes of sessions and tickets. They also bind the sealed content to its purpose.
+// Prefixes of sessions, tickets and receipts. They also bind the sealed content to its purpose.
 const (
 	sessionPrefix = "ats_"
 	ticketPrefix  = "att_"
+	receiptPrefix = "atr_"
 )
 
 // Visit describes a page's request that shows a chat to a visitor without an account.

@@ -59,7 +59,7 @@ func (s *Service) resolved(ctx context.Context, by identity.Actor, ref prompt.Re
 	if err != nil {
 		return nil, nil, err
 	}
-	if v, err = s.chosen(ctx, by, t, v, ref, key); err != nil {
+	if v, err = Chosen(ctx, s.prompts, by, t, v, ref, key); err != nil {
 		return nil, nil, err
 	}
 	v, err = Expanded(ctx, s.prompts, by, t, v)

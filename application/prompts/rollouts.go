@@ -109,21 +109,21 @@ func (s *Service) Rollouts(ctx context.Context, by identity.Actor, id prompt.ID)
 	return s.prompts.Rollouts(ctx, by, id)
 }
 
-// chosen returns the version that a rollout of the label that ref names chooses for key; otherwise v, which has the
+// Chosen returns the version that a rollout of the label that ref names chooses for key; otherwise v, which has the
 // label.
-func (s *Service) chosen(ctx context.Context, by identity.Actor, reading *prompt.Reading, v *prompt.Version,
-	ref prompt.Ref, key string) (*prompt.Version, error) {
+func Chosen(ctx context.Context, store ports.PromptVersions, by identity.Actor, reading *prompt.Reading,
+	v *prompt.Version, ref prompt.Ref, key string) (*prompt.Version, error) {
 	if key == "" || ref.Label == "" {
 		return v, nil
 	}
-	rollouts, err := s.prompts.Rollouts(ctx, by, reading.ID)
+	rollouts, err := store.Rollouts(ctx, by, reading.ID)
 	r := rolloutOf(rollouts, ref.Label)
 	if err != nil || r == nil {
 		return v, err
 	}
 	part := r.Choose(key)
 	if part.Version != v.ID {
-		_, other, err := s.prompts.GetVersion(ctx, by, reading.ID, prompt.Ref{ID: part.Version})
+		_, other, err := store.GetVersion(ctx, by, reading.ID, prompt.Ref{ID: part.Version})
 		if err != nil {
 			return nil, err
 		}

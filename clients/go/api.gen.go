@@ -60,6 +60,8 @@ const (
 	CodeCurrencyConflict              Code = "currency_conflict"                // Currency conflict
 	CodeDailyRepliesReached           Code = "daily_replies_reached"            // Daily limit of replies
 	CodeDeviceLimitReached            Code = "device_limit_reached"             // Too many devices
+	CodeEmbedAnswerNotFound           Code = "embed_answer_not_found"           // No such answer
+	CodeEmbedAnswerRated              Code = "embed_answer_rated"               // Answer rated before
 	CodeEmbedSessionInvalid           Code = "embed_session_invalid"            // Invalid embed session
 	CodeEmbedSessionNotFound          Code = "embed_session_not_found"          // No such session
 	CodeEmbedTicketInvalid            Code = "embed_ticket_invalid"             // Invalid ticket
@@ -1089,6 +1091,9 @@ type ChatReply struct {
 	Variables map[string]any `json:"variables,omitzero"`
 	// Whether visitors can read what the model thought before its answer, which is collapsed at first.
 	ShowReasoning *bool `json:"show_reasoning,omitzero"`
+	// Whether visitors can say if an answer was helpful. It counts as feedback `thumbs` for the prompt version that
+	// answered.
+	AskFeedback *bool `json:"ask_feedback,omitzero"`
 }
 
 // ChatReplyKind is a type of the API. The kind of endpoint that replies to the visitors of embedded chats.
@@ -1363,6 +1368,7 @@ type ChatTemplateUpdatedData struct {
 	AvatarURL            *Changed       `json:"avatar_url,omitzero"`
 	Instructions         *Changed       `json:"instructions,omitzero"`
 	Greeting             *Changed       `json:"greeting,omitzero"`
+	Translations         *Changed       `json:"translations,omitzero"`
 	Agents               *Changed       `json:"agents,omitzero"`
 	Tools                *Changed       `json:"tools,omitzero"`
 	Capabilities         *Changed       `json:"capabilities,omitzero"`
@@ -1925,6 +1931,13 @@ type EmbedRateLimit struct {
 	PerMinute int `json:"per_minute"`
 }
 
+// EmbedRating is a type of the API.
+type EmbedRating struct {
+	// The `answer` of the event `done`.
+	Answer  string `json:"answer"`
+	Helpful bool   `json:"helpful"`
+}
+
 // EmbedSession is a type of the API.
 type EmbedSession struct {
 	ExpiresAt time.Time `json:"expires_at"`
@@ -1962,6 +1975,9 @@ type EmbedSessionCreated struct {
 type EmbedSessionVerified struct {
 	ChatTemplateID string `json:"chat_template_id"`
 	EmbedTokenID   string `json:"embed_token_id"`
+	// Stays the same when the page renews its session. A rollout of the chat's prompt chooses the version by it.
+	// Left out for a session that an older release opened.
+	SessionID *string `json:"session_id,omitzero"`
 	// The origin of the site that shows the chat. `null` if the page has none, which the token must allow.
 	Origin *string `json:"origin"`
 	// The visitor, as the page named them. `null` if the page named none.
@@ -1996,6 +2012,8 @@ type EmbedTemplate struct {
 	Tools                []EmbedTool       `json:"tools"`
 	// Whether `POST /api/embed/messages` answers.
 	Replies bool `json:"replies"`
+	// Whether visitors can rate answers by `POST /api/embed/feedback`.
+	Feedback bool `json:"feedback"`
 	// Of the chat template and the embed token together.
 	Theme ChatTheme `json:"theme"`
 }

@@ -29,6 +29,26 @@ type Effective struct {
 	ResponseFormat json.RawMessage // the prompt's: a JSON object, or nil
 
 	Workflows []Item // that the program which runs the chat may start, as the registry describes them
+
+	Prompt *PromptVersion // that the instructions are from; nil if they are the chat's own
+}
+
+// PromptVersion is a version of a prompt template, and how it was chosen.
+type PromptVersion struct {
+	Template prompt.ID        `json:"t"`
+	Version  prompt.VersionID `json:"v"`
+	Number   int              `json:"n"`
+	Rollout  string           `json:"l,omitempty"` // the label whose rollout chose it; empty: none did
+	Weight   int              `json:"w,omitempty"` // percent of the rollout's readers that get the version
+}
+
+// VersionOf returns v, and how it was chosen.
+func VersionOf(v *prompt.Version) *PromptVersion {
+	out := &PromptVersion{Template: v.Template, Version: v.ID, Number: v.Number}
+	if v.Choice != nil {
+		out.Rollout, out.Weight = v.Choice.Rollout.Label, v.Choice.Weight
+	}
+	return out
 }
 
 // Own returns what a model gets if the chat has no prompt.

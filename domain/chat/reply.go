@@ -32,6 +32,7 @@ type Reply struct {
 	Variables  json.RawMessage `json:"variables,omitempty"` // of the prompt: a JSON object, up to 16 KiB; nil: none
 
 	ShowReasoning bool `json:"show_reasoning,omitempty"` // whether visitors get what the model thought
+	AskFeedback   bool `json:"ask_feedback,omitempty"`   // whether visitors can say that an answer was helpful, or not
 }
 
 // Errors about what replies to a chat's messages.
@@ -73,7 +74,7 @@ func (r Reply) equal(o Reply) bool {
 func (r Reply) check(errs *fault.Fields) {
 	switch r.Kind {
 	case "", NoReply:
-		if r.Connection != "" || r.Model != "" || r.Variables != nil || r.ShowReasoning {
+		if r.Connection != "" || r.Model != "" || r.Variables != nil || r.ShowReasoning || r.AskFeedback {
 			errs.Add("/reply", "not_allowed_value", "Must have no other members for the kind none.")
 		}
 		return

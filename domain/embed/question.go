@@ -22,6 +22,10 @@ const (
 var (
 	ErrNoReplies = &fault.Error{Kind: fault.Conflict, Code: "replies_not_configured",
 		Detail: "This chat does not answer messages."}
+	ErrAnswerNotFound = &fault.Error{Kind: fault.NotFound, Code: "embed_answer_not_found",
+		Detail: "There is no such answer of this chat that can be rated, or it is too old."}
+	ErrAnswerRated = &fault.Error{Kind: fault.Conflict, Code: "embed_answer_rated",
+		Detail: "The answer was rated before, with another rating."}
 	ErrDailyReplies = &fault.Error{Kind: fault.RateLimited, Code: "daily_replies_reached",
 		Detail: "This chat has answered as many messages today as it may. Try again tomorrow."}
 )

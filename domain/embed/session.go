@@ -12,6 +12,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 )
 
+// ReceiptLifetime is the time for which a visitor can rate an answer: as long as the browser keeps it.
+const ReceiptLifetime = 30 * 24 * time.Hour
+
 // TicketLifetime is the maximum time that the page in a frame can take to open its session.
 const TicketLifetime = time.Minute
 
@@ -56,7 +59,8 @@ type Template struct {
 }
 
 // Pass is the sealed pass that Atrium issues to a page that it admitted, and trusts when the page
-// returns it: a session, or a ticket that a page in a frame exchanges for a session.
+// returns it: a session, a ticket that a page in a frame exchanges for a session, or the receipt of an answer, with
+// which the visitor can rate it.
 type Pass struct {
 	Token     TokenID     `json:"t"`
 	OpenedBy  secret.Hash `json:"s"` // the token's secret at that time: a rotation ends the pass
@@ -69,6 +73,8 @@ type Pass struct {
 	Signed     bool  `json:"d,omitempty"` // the site's backend vouched for the visitor
 
 	ID string `json:"i,omitempty"` // of the session, also after it is renewed; empty: a ticket, or from an older release
+
+	Answer *chat.PromptVersion `json:"a,omitempty"` // of a receipt: what answered the message with the ID
 
 	// Of a preview, which has no token: the template whose draft it shows, its workspace, and by which credential it
 	// was opened.
@@ -142,8 +148,8 @@ func (e *Embedding) Admit(origin Origin) error {
 	return nil
 }
 
-// Serve returns an error if a page with the session p may no longer show e: as Admit, or ErrVisitorUnsigned if the token
-// requires a signature that p does not have.
+// Serve returns an error if a page with the session p may no longer show e: as Admit, or ErrVisitorUnsigned if the
+// token requires a signature that p does not have.
 func (e *Embedding) Serve(p Pass) error {
 	if err := e.Admit(p.Origin); err != nil {
 		return err

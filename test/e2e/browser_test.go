@@ -176,7 +176,7 @@ window.told = {}
   const set = setTimeout
   window.setTimeout = (act, ms) => set(act, ms >= 5000 && ms < 100000 ? ms / 100 : ms)
 }
-{{end}}for (const what of ['ready', 'renewed', 'starter', 'refused', 'message', 'reply', 'refusal', 'failed']) {
+{{end}}for (const what of ['ready', 'renewed', 'starter', 'refused', 'message', 'reply', 'refusal', 'failed', 'feedback']) {
   addEventListener('atrium:' + what, (e) => { told[what] = e.detail ?? true })
 }
 </script>

@@ -200,6 +200,7 @@ func fromReply(r chat.Reply) openapi.ChatReply {
 		Variables:    r.Variables,
 
 		ShowReasoning: r.ShowReasoning,
+		AskFeedback:   r.AskFeedback,
 	}
 }
 
@@ -329,5 +330,6 @@ func toReply(in *openapi.ChatReply) chat.Reply {
 		Variables:  in.Variables,
 
 		ShowReasoning: in.ShowReasoning,
+		AskFeedback:   in.AskFeedback,
 	}
 }

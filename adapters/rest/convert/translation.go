@@ -5,7 +5,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 )
 
-// ToTranslation reads a translation of a chat's greeting.
+// ToTranslation reads a translation.
 func ToTranslation(in *openapi.ChatTranslation) chat.Translation {
 	return chat.Translation{Language: in.Language, Greeting: in.Greeting, Starters: in.ConversationStarters}
 }

@@ -23,8 +23,9 @@ func toEmbedTemplate(s *embeds.Session) openapi.EmbedTemplate {
 		Tools: convert.Slice(s.Tools, func(i *chat.Item) openapi.EmbedTool {
 			return openapi.EmbedTool{ID: i.ID, Name: i.Name, Description: i.Description}
 		}),
-		Replies: t.Reply.Answers(),
-		Theme:   convert.FromTheme(t.Theme),
+		Replies:  t.Reply.Answers(),
+		Feedback: t.Reply.AskFeedback,
+		Theme:    convert.FromTheme(t.Theme),
 	}
 }
 

@@ -19,6 +19,9 @@ type (
 	embedPiece struct {
 		Text string `json:"text"`
 	}
+	embedDone struct {
+		Answer string `json:"answer,omitempty"`
+	}
 	embedFailure struct {
 		Code   string `json:"code"`
 		Detail string `json:"detail"`
@@ -153,10 +156,30 @@ func (s *answer) Run() error {
 	return nil
 }
 
+// receipt returns with what the visitor can rate the answer; empty if they cannot.
+func (s *answer) receipt() string {
+	text, err := s.asking.Receipt()
+	if err != nil {
+		s.API.Log.WarnContext(s.Context(), "an answer cannot be rated", "request_id", s.Observation.ID, "error", err)
+	}
+	return text.Reveal()
+}
+
+// rateEmbedAnswer counts what a visitor says about an answer.
+func rateEmbedAnswer(v *visitor) (server.Reply, error) {
+	in, err := server.Decode[openapi.EmbedRating](v.Call)
+	if err != nil {
+		return server.Reply{}, err
+	}
+	return server.NoContent, v.Replies.Rate(
+		v.Context(), v.Visit, server.Bearer(v.Header.Get("Authorization")), in.Answer, in.Helpful, v.limit,
+	)
+}
+
 // end writes how the answer ended.
 func (s *answer) end(err error) {
 	if err == nil {
-		s.Event("done", struct{}{})
+		s.Event("done", embedDone{s.receipt()})
 	} else if f, ok := errors.AsType[embed.ReplyFailure](err); ok {
 		s.Observation.Code = string(f)
 		s.API.Log.WarnContext(s.Context(), "a visitor's message was not answered", "request_id",

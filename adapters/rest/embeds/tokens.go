@@ -131,6 +131,7 @@ func verifyEmbedSession(r *server.Call) (server.Reply, error) {
 	return server.OK(openapi.EmbedSessionVerified{
 		ChatTemplateID: string(s.Embedding.Template.ID),
 		EmbedTokenID:   string(s.Pass.Token),
+		SessionID:      s.Pass.ID,
 		Origin:         openapi.OrNull(string(s.Pass.Origin)),
 		Visitor:        openapi.OrNull(s.Pass.Visitor),
 		VisitorSigned:  s.Pass.Signed,

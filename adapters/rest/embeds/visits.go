@@ -20,6 +20,7 @@ func (a *handlers) visitOperations() []server.Operation {
 		server.Post(visitPaths+"sessions", a.visit(openEmbedSession)),
 		server.Post(visitPaths+"sessions/renew", a.visit(renewEmbedSession)),
 		server.Post(visitPaths+"messages", a.answers()),
+		server.Post(visitPaths+"feedback", a.visit(rateEmbedAnswer)),
 		server.Get(visitPaths+"template", a.visit(getEmbedTemplate)),
 		server.Get("/embed/{embed_token}", server.Page(a.embedPage)),
 	}

@@ -1627,6 +1627,9 @@ type ChatRegistry struct {
 
 // ChatReply The endpoint that replies to the visitors of embedded chats. See `POST /api/embed/messages`.
 type ChatReply struct {
+	// AskFeedback Whether visitors can say if an answer was helpful. It counts as feedback `thumbs` for the prompt version that answered.
+	AskFeedback bool `json:"ask_feedback,omitempty,omitzero"`
+
 	// ConnectionID The connection with the URL and the secret. Its kind must be `reply_endpoint` for `http`, and `openai_compatible` for `openai_compatible`. Must be given unless `kind` is `none`.
 	ConnectionID string `json:"connection_id,omitempty,omitzero"`
 
@@ -2338,6 +2341,13 @@ type EmbedRateLimit struct {
 	PerMinute int `json:"per_minute"`
 }
 
+// EmbedRating defines model for EmbedRating.
+type EmbedRating struct {
+	// Answer The `answer` of the event `done`.
+	Answer  string `json:"answer"`
+	Helpful bool   `json:"helpful"`
+}
+
 // EmbedSession defines model for EmbedSession.
 type EmbedSession struct {
 	ExpiresAt Time `json:"expires_at"`
@@ -2388,6 +2398,9 @@ type EmbedSessionVerified struct {
 	// Origin The origin of the site that shows the chat. `null` if the page has none, which the token must allow.
 	Origin nullable.Nullable[string] `json:"origin"`
 
+	// SessionID Stays the same when the page renews its session. A rollout of the chat's prompt chooses the version by it. Left out for a session that an older release opened.
+	SessionID string `json:"session_id,omitempty,omitzero"`
+
 	// Visitor The visitor, as the page named them. `null` if the page named none.
 	Visitor nullable.Nullable[string] `json:"visitor"`
 
@@ -2413,8 +2426,11 @@ type EmbedSnippets struct {
 type EmbedTemplate struct {
 	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
 	ConversationStarters []string                  `json:"conversation_starters"`
-	Greeting             string                    `json:"greeting"`
-	Name                 string                    `json:"name"`
+
+	// Feedback Whether visitors can rate answers by `POST /api/embed/feedback`.
+	Feedback bool   `json:"feedback"`
+	Greeting string `json:"greeting"`
+	Name     string `json:"name"`
 
 	// Replies Whether `POST /api/embed/messages` answers.
 	Replies bool `json:"replies"`

@@ -56,6 +56,8 @@ Code = Union[
         "currency_conflict",
         "daily_replies_reached",
         "device_limit_reached",
+        "embed_answer_not_found",
+        "embed_answer_rated",
         "embed_session_invalid",
         "embed_session_not_found",
         "embed_ticket_invalid",
@@ -1261,6 +1263,11 @@ class ChatReply(TypedDict):
     show_reasoning: NotRequired[bool]
     """Whether visitors can read what the model thought before its answer, which is collapsed at first."""
 
+    ask_feedback: NotRequired[bool]
+    """Whether visitors can say if an answer was helpful. It counts as feedback `thumbs` for the prompt
+    version that answered.
+    """
+
 # The kind of endpoint that replies to the visitors of embedded chats. `http`: your own program.
 # `openai_compatible`: a server with the API of OpenAI's chat completions. `none`: nothing.
 ChatReplyKind = Union[Literal["http", "openai_compatible", "none"], str]
@@ -1697,6 +1704,9 @@ class ChatTemplateUpdatedData(TypedDict):
     """"""
 
     greeting: NotRequired[Changed]
+    """"""
+
+    translations: NotRequired[Changed]
     """"""
 
     agents: NotRequired[Changed]
@@ -2465,6 +2475,16 @@ class EmbedRateLimit(TypedDict):
     """
 
 
+class EmbedRating(TypedDict):
+    """A type of the API."""
+
+    answer: str
+    """The `answer` of the event `done`."""
+
+    helpful: bool
+    """"""
+
+
 class EmbedSession(TypedDict):
     """A type of the API."""
 
@@ -2527,6 +2547,11 @@ class EmbedSessionVerified(TypedDict):
     embed_token_id: str
     """"""
 
+    session_id: NotRequired[str]
+    """Stays the same when the page renews its session. A rollout of the chat's prompt chooses the version
+    by it. Left out for a session that an older release opened.
+    """
+
     origin: Optional[str]
     """The origin of the site that shows the chat. `null` if the page has none, which the token must allow."""
 
@@ -2588,6 +2613,9 @@ class EmbedTemplate(TypedDict):
 
     replies: bool
     """Whether `POST /api/embed/messages` answers."""
+
+    feedback: bool
+    """Whether visitors can rate answers by `POST /api/embed/feedback`."""
 
     theme: ChatTheme
     """Of the chat template and the embed token together."""

@@ -49,6 +49,8 @@ export type Code =
   | 'currency_conflict'
   | 'daily_replies_reached'
   | 'device_limit_reached'
+  | 'embed_answer_not_found'
+  | 'embed_answer_rated'
   | 'embed_session_invalid'
   | 'embed_session_not_found'
   | 'embed_ticket_invalid'
@@ -1093,6 +1095,11 @@ export type ChatReply = {
   variables?: Record<string, unknown>
   /** Whether visitors can read what the model thought before its answer, which is collapsed at first. */
   show_reasoning?: boolean
+  /**
+   * Whether visitors can say if an answer was helpful. It counts as feedback `thumbs` for the prompt version
+   * that answered.
+   */
+  ask_feedback?: boolean
 }
 
 /**
@@ -1420,6 +1427,8 @@ export type ChatTemplateUpdatedData = {
   instructions?: Changed
   /**  */
   greeting?: Changed
+  /**  */
+  translations?: Changed
   /**  */
   agents?: Changed
   /**  */
@@ -2026,6 +2035,14 @@ export type EmbedRateLimit = {
 }
 
 /**  */
+export type EmbedRating = {
+  /** The `answer` of the event `done`. */
+  answer: string
+  /**  */
+  helpful: boolean
+}
+
+/**  */
 export type EmbedSession = {
   /**  */
   expires_at: string
@@ -2071,6 +2088,11 @@ export type EmbedSessionVerified = {
   chat_template_id: string
   /**  */
   embed_token_id: string
+  /**
+   * Stays the same when the page renews its session. A rollout of the chat's prompt chooses the version by it.
+   * Left out for a session that an older release opened.
+   */
+  session_id?: string
   /** The origin of the site that shows the chat. `null` if the page has none, which the token must allow. */
   origin: string | null
   /** The visitor, as the page named them. `null` if the page named none. */
@@ -2115,6 +2137,8 @@ export type EmbedTemplate = {
   tools: EmbedTool[]
   /** Whether `POST /api/embed/messages` answers. */
   replies: boolean
+  /** Whether visitors can rate answers by `POST /api/embed/feedback`. */
+  feedback: boolean
   /** Of the chat template and the embed token together. */
   theme: ChatTheme
 }

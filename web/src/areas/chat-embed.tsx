@@ -6,7 +6,7 @@ import { useList, useWorkspace } from '../app/workspace'
 import { t } from '../text'
 import { words } from '../text/chats'
 import { Button, Card, Copy, fieldErrors, Pill, Problem, Secret, When } from '../ui/basics'
-import { Form, Input, TextArea } from '../ui/form'
+import { Form, Input, Select, TextArea } from '../ui/form'
 import { Confirm, Tabs } from '../ui/overlays'
 import { More, Table } from '../ui/table'
 import { Draft } from './chat-look'
@@ -27,6 +27,7 @@ export function Embed({ chat }: { chat: ChatTemplate }) {
   const create = useMutation({
     mutationFn: (v: Record<string, string>) => atrium.chatTemplates.embedTokens.create(id, {
       name: v.name || hostOf(v.origins), allowed_origins: (v.origins ?? '').split(/\s+/).filter(Boolean),
+      require_signed_visitors: v.visitors === 'signed',
     }, o),
     onSuccess: (token) => { setMade(token); return refresh() },
   })
@@ -73,6 +74,10 @@ export function Embed({ chat }: { chat: ChatTemplate }) {
           <Form key={made?.id} send={t.create} busy={create.isPending} onSend={(v) => create.mutate(v)}>
             <Input name="name" label={t.name} maxLength={80} hint={words.nameOfToken} error={wrong.name} />
             <TextArea name="origins" label={words.sitesThatMayShow} required rows={3} placeholder={words.exampleOrigin} hint={words.oneOriginInEach} error={wrong.allowed_origins} />
+            <Select
+              name="visitors" label={words.whoMayUseIt} hint={words.theySignWithTheSecret}
+              choices={[{ value: 'all', label: words.allVisitors }, { value: 'signed', label: words.onlySignedVisitors }]}
+            />
             <Problem error={create.error} />
           </Form>
         </Card>

@@ -37,7 +37,7 @@ export function Replies({ chat }: { chat: ChatTemplate }) {
       const variables = kind === 'none' ? undefined : variablesOf(v.variables ?? '')
       const next: ChatReply = kind === 'none' ? { kind } : {
         kind, connection_id: chosen, ...(kind === 'openai_compatible' && { model: v.model ?? '' }),
-        ...(variables && { variables }), show_reasoning: v.reasoning === 'yes',
+        ...(variables && { variables }), show_reasoning: v.reasoning === 'yes', ask_feedback: v.feedback === 'yes',
       }
       return atrium.chatTemplates.update(chat.id, { reply: next }, { workspace, ifMatch: chat })
     },
@@ -69,6 +69,10 @@ export function Replies({ chat }: { chat: ChatTemplate }) {
             <Select
               name="reasoning" label={words.whatTheModelThinks} defaultValue={reply.show_reasoning ? 'yes' : 'no'} hint={words.itIsCollapsed}
               choices={[{ value: 'no', label: words.visitorsDoNotSeeIt }, { value: 'yes', label: words.visitorsCanOpenIt }]}
+            />
+            <Select
+              name="feedback" label={words.ratingsOfReplies} defaultValue={reply.ask_feedback ? 'yes' : 'no'} hint={words.theyCountForTheVersion}
+              choices={[{ value: 'no', label: words.visitorsCannotRate }, { value: 'yes', label: words.visitorsCanRate }]}
             />
           </>
         )}

@@ -52,6 +52,7 @@ const keep = (home, session, open, tell, place) => {
     replaced(await open())
     return say(body, signal)
   })
+  send.rate = (body) => request(home, 'feedback', body, session.session)
   send.end = () => {
     ended = true
     clearTimeout(timer)

@@ -60,13 +60,31 @@ const converse = (card, template, words, history, page, say, tell) => {
       e.target.textContent = status.textContent = words.copied
     } catch {}
   } })
+  // Two buttons, of which the visitor can press one.
+  const thumbs = (turn) => [[true, '👍', words.helpful], [false, '👎', words.unhelpful]].map(([helpful, sign, label]) => make('button', {
+    type: 'button', className: 'plain', part: 'thumb', textContent: sign, ariaLabel: label, title: label,
+    ariaPressed: String(turn.helpful === helpful), disabled: turn.helpful !== undefined, onclick: () => {
+      const rated = (value) => {
+        history.update({ ...history.turns().find(({ id }) => id === turn.id), helpful: value })
+        refresh()
+      }
+      rated(helpful)
+      status.textContent = label
+      tell('feedback', { helpful, text: turn.text, answer: turn.answer })
+      if (turn.receipt) {
+        say.rate({ answer: turn.receipt, helpful }).catch(({ message }) => {
+          if (['unreachable', 'rate_limited', 'unavailable', 'internal'].includes(message)) rated() // it can be pressed again
+        })
+      }
+    },
+  }))
   const because = (why) => words[reasons[why] || 'failed']
   // Shows a turn, or what has changed in it.
   const draw = (turn) => {
     const isHere = current?.turn.id === turn.id
     const isWriting = isHere || isLive(turn)
     const why = turn.live && !isWriting ? 'interrupted' : turn.why
-    const state = JSON.stringify([turn.answer, isWriting, why])
+    const state = JSON.stringify([turn.answer, isWriting, why, turn.helpful])
     let parts = shown.get(turn.id)
     if (!parts) {
       const mine = said('me', words.you)
@@ -88,6 +106,7 @@ const converse = (card, template, words, history, page, say, tell) => {
     if (!isWriting) {
       const actions = make('div', { className: 'actions' })
       if (turn.answer) actions.append(copier(turn.answer))
+      if (turn.answer && !why && template.feedback) actions.append(...thumbs(turn))
       if (why) {
         parts.end.push(make('p', { className: 'why', textContent: because(why) }))
         actions.append(make('button', { type: 'button', className: 'plain', textContent: words.retry, onclick: () => {
@@ -172,8 +191,10 @@ const converse = (card, template, words, history, page, say, tell) => {
             parts.body.before(parts.thought)
           }
           thought.append(data.text)
-        } else if (type === 'done') why = ''
-        else if (type === 'error') why = data.code
+        } else if (type === 'done') {
+          why = ''
+          turn.receipt = data.answer
+        } else if (type === 'error') why = data.code
       }
     } catch (e) {
       why = own.stop.signal.aborted ? 'stopped' : /^[a-z_]+$/.test(e.message) ? e.message : why
