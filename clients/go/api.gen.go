@@ -529,6 +529,8 @@ type ActivationRequest struct {
 	Version PromptVersionRef `json:"version"`
 	// The rollout that the request asks for. Absent if it asks for none.
 	Weights []PromptWeight `json:"weights,omitzero"`
+	// How the versions of the rollout are to be compared. Absent if they are not.
+	Feedback *PromptRolloutFeedback `json:"feedback,omitzero"`
 	// The version that was active, or had the label, when the request was made. null if there was none.
 	BaseVersionID     *string                `json:"base_version_id"`
 	BaseVersionNumber *int                   `json:"base_version_number"`

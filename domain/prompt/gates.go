@@ -168,12 +168,19 @@ func (r *ActivationRequest) Rollout() []Weight {
 
 // draft returns what r asks for.
 func (r *ActivationRequest) draft() RolloutDraft {
-	d := RolloutDraft{LabelMove: LabelMove{Label: r.Label, Reason: r.Reason, fulfils: r}}
+	d := RolloutDraft{LabelMove: LabelMove{Label: r.Label, Reason: r.Reason, fulfils: r}, Guard: r.Guard()}
 	for _, p := range r.Parts {
 		d.Versions = append(d.Versions, WeightedRef{Ref: Ref{ID: p.Version}, Weight: p.Percent})
-		d.Guard = cmp.Or(d.Guard, p.Guard)
 	}
 	return d
+}
+
+// Guard returns how the versions of the rollout that r asks for are compared; zero: they are not.
+func (r *ActivationRequest) Guard() (g Guard) {
+	for _, p := range r.Parts {
+		g = cmp.Or(g, p.Guard)
+	}
+	return g
 }
 
 // Standing is what decides about a request at a certain time.

@@ -46,16 +46,20 @@ func labelGates(t *testing.T, ann, bob *client) {
 		"data.0.request_id": response.at("activation_request.id"), "data.0.activated_by": bob.id, "data.1": ""})
 
 	// The rollout of a version that has not passed waits, and then runs with its weights.
-	divided := object{"versions": []object{{"version": "v1", "weight": 90}, {"version": "v2", "weight": 10}}}
+	divided := object{"versions": []object{{"version": "v1", "weight": 90}, {"version": "v2", "weight": 10}},
+		"feedback": object{"name": "solved", "margin": 0.02, "better": "lower"}}
 	response = bob.do(t, "PUT", production+"/rollout", divided).is(t, 202).has(t, map[string]string{"versions": "[]",
-		"activation_request.weights.1.weight": "10", "activation_request.version.number": "2",
+		"activation_request.weights.1.weight": "10", "activation_request.feedback.name": "solved",
+		"activation_request.feedback.margin": "0.02", "activation_request.feedback.better": "lower", "activation_request.version.number": "2",
 		"activation_request.base_version_number": "1"})
 	assert.Equal(t, "Location", response.header.Get("Location"), template+"/activation-requests/"+
 		response.at("activation_request.id"))
 	ann.get(t, versions+"v2").has(t, map[string]string{"state": "draft"})
+	ann.get(t, template+"/activation-requests").has(t, map[string]string{"data.0.feedback.name": "solved",
+		"data.1.feedback": ""})
 	passes(bob, "v2", "true")
 	ann.get(t, template+"/rollouts").has(t, map[string]string{"data.0.versions.1.version_number": "2",
-		"data.0.versions.1.weight": "10"})
+		"data.0.versions.1.weight": "10", "data.0.feedback.margin": "0.02"})
 	bob.do(t, "PUT", production, object{"version": "v1"}).is(t, 200) // ending it is always possible
 	ann.get(t, template+"/rollouts").has(t, map[string]string{"data": "[]"})
 

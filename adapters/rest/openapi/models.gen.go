@@ -1174,6 +1174,9 @@ type ActivationRequest struct {
 	// ExpiresAt When the request is cancelled if it still waits.
 	ExpiresAt Time `json:"expires_at"`
 
+	// Feedback How the versions of the rollout are to be compared. Absent if they are not.
+	Feedback *PromptRolloutFeedback `json:"feedback,omitempty"`
+
 	// ID Examples: areq_01jb4rqnx7q2w4e6r8t0y3u5p7
 	ID string `json:"id"`
 

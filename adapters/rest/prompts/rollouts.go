@@ -69,12 +69,8 @@ func toRollout(r *prompt.Rollout) openapi.PromptRollout {
 		WorseReportedAt: convert.OrNullTime(r.WarnedAt),
 		Feedback:        nullable.NewNullNullable[openapi.PromptRolloutFeedback](),
 	}
-	if g := r.Guard; g.Name != "" {
-		better := openapi.PromptRolloutFeedbackBetterHigher
-		if g.Lower {
-			better = openapi.PromptRolloutFeedbackBetterLower
-		}
-		out.Feedback.Set(openapi.PromptRolloutFeedback{Name: g.Name, Value: g.Value, Margin: g.Margin, Better: better})
+	if guard := toGuard(r.Guard); guard != nil {
+		out.Feedback.Set(*guard)
 	}
 	return out
 }

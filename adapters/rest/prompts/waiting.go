@@ -20,6 +20,7 @@ func toActivationRequest(v *prompt.ActivationRequest, now time.Time) openapi.Act
 		Label:             openapi.OrNull(v.Label),
 		Version:           openapi.PromptVersionRef{ID: string(v.Version), Number: v.Number},
 		Weights:           toWeights(v.Rollout()),
+		Feedback:          toGuard(v.Guard()),
 		BaseVersionID:     openapi.OrNull(string(v.Base)),
 		BaseVersionNumber: openapi.OrNull(v.BaseNumber),
 		State:             openapi.ActivationRequestState(v.State),
@@ -47,6 +48,18 @@ func toActivationRequest(v *prompt.ActivationRequest, now time.Time) openapi.Act
 		}
 	}
 	return out
+}
+
+// toGuard returns nil if versions are not compared.
+func toGuard(g prompt.Guard) *openapi.PromptRolloutFeedback {
+	if g.Name == "" {
+		return nil
+	}
+	better := openapi.PromptRolloutFeedbackBetterHigher
+	if g.Lower {
+		better = openapi.PromptRolloutFeedbackBetterLower
+	}
+	return &openapi.PromptRolloutFeedback{Name: g.Name, Value: g.Value, Margin: g.Margin, Better: better}
 }
 
 // waitsFor returns what a request waits for.

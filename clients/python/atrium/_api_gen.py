@@ -598,6 +598,9 @@ class ActivationRequest(TypedDict):
     weights: NotRequired[List[PromptWeight]]
     """The rollout that the request asks for. Absent if it asks for none."""
 
+    feedback: NotRequired[PromptRolloutFeedback]
+    """How the versions of the rollout are to be compared. Absent if they are not."""
+
     base_version_id: Optional[str]
     """The version that was active, or had the label, when the request was made. null if there was none."""
 

@@ -524,6 +524,8 @@ export type ActivationRequest = {
   version: PromptVersionRef
   /** The rollout that the request asks for. Absent if it asks for none. */
   weights?: PromptWeight[]
+  /** How the versions of the rollout are to be compared. Absent if they are not. */
+  feedback?: PromptRolloutFeedback
   /** The version that was active, or had the label, when the request was made. null if there was none. */
   base_version_id: string | null
   /**  */
