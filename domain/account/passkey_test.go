@@ -156,9 +156,9 @@ func TestRemovePasskey(t *testing.T) {
 			anns(), mailedUser, passkeysOf("psk_1"), false, account.ErrLastPasskey,
 		},
 		"the only one of an address that a link will confirm": {anns(), invitedUser, passkeysOf("psk_1"), true, nil},
-		"not one that does not exist": {anns(), mailedUser, passkeysOf("psk_2"), true, account.ErrPasskeyNotFound},
-		"not by an old session":       {old, mailedUser, passkeysOf("psk_1"), true, identity.ErrStepUpRequired},
-		"not by a session of a key":   {keyedActor, mailedUser, passkeysOf("psk_1"), true, account.ErrSessionRequired},
+		"not one that does not exist":                         {anns(), mailedUser, passkeysOf("psk_2"), true, account.ErrPasskeyNotFound},
+		"not by an old session":                               {old, mailedUser, passkeysOf("psk_1"), true, identity.ErrStepUpRequired},
+		"not by a session of a key":                           {keyedActor, mailedUser, passkeysOf("psk_1"), true, account.ErrSessionRequired},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := inWorkspaces("w1")
