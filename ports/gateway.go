@@ -159,9 +159,9 @@ type SandboxPayer interface {
 	// Page returns a page of the sandbox. Returns payment.ErrPageNotFound if the page does not exist or has expired.
 	Page(ctx context.Context, l payment.SandboxLink) (*payment.SandboxPage, error)
 
-	// Complete starts a checkout page's subscription with a card, and returns the page. It returns no error if that was
-	// done before. Errors as for Page, and payment.ErrTestCardsOnly, payment.ErrMethodExpired, *payment.DeclinedError,
-	// payment.ErrSubscriptionExists.
+	// Complete starts a checkout page's subscription with a card, or pays an invoice's page with it, and returns the
+	// page. It returns no error if that was done before. Errors as for Page, and payment.ErrTestCardsOnly,
+	// payment.ErrMethodExpired, *payment.DeclinedError, payment.ErrSubscriptionExists, payment.ErrInvoiceNotPayable.
 	Complete(ctx context.Context, l payment.SandboxLink, card payment.Card) (*payment.SandboxPage, error)
 
 	// Advance moves a customer's clock forward to target, or to the next time at which something is due, such as a

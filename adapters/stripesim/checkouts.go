@@ -30,7 +30,7 @@ func (s *account) showCheckout(c *checkout) map[string]any {
 		"url": nil,
 	}
 	if c.Status == "open" {
-		out["url"] = s.pageURL(c)
+		out["url"] = s.pageURL(c.Customer, c.ID)
 	}
 	return out
 }
@@ -46,7 +46,7 @@ func (s *account) createPortal(f form, _ *http.Request) any {
 	s.checkouts = append(s.checkouts, c)
 	return map[string]any{
 		"id": c.ID, "object": "billing_portal.session", "customer": c.Customer, "created": c.Created.Unix(),
-		"return_url": c.ReturnURL, "url": s.pageURL(c), "livemode": false,
+		"return_url": c.ReturnURL, "url": s.pageURL(c.Customer, c.ID), "livemode": false,
 	}
 }
 

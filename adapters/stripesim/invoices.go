@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 type invoice struct {
@@ -58,10 +60,13 @@ func (s *account) showInvoice(i *invoice, expanded []string) map[string]any {
 		"amount_remaining": remaining, "pre_payment_credit_notes_amount": i.Credited,
 		"post_payment_credit_notes_amount": i.CreditedLater, "created": i.Created.Unix(),
 		"period_start": i.Start.Unix(), "period_end": i.End.Unix(), "due_date": unix(i.DueAt),
-		"hosted_invoice_url": "https://invoice.example.com/" + i.ID, "invoice_pdf": "https://invoice.example.com/" +
-			i.ID + "/pdf", "total_taxes": i.showTaxes(), "livemode": false,
+		"hosted_invoice_url": nil, "invoice_pdf": nil, "total_taxes": i.showTaxes(), "livemode": false,
 		"status_transitions": map[string]any{"paid_at": unix(i.PaidAt), "finalized_at": i.Created.Unix(),
 			"marked_uncollectible_at": nil, "voided_at": nil},
+	}
+	if i.Status != "draft" { // https://docs.stripe.com/api/invoices/object#invoice_object-hosted_invoice_url
+		page := s.pageURL(i.Customer, i.ID)
+		out["hosted_invoice_url"], out["invoice_pdf"] = page, page+payment.InvoicePDF
 	}
 	out["attempt_count"], out["attempted"], out["next_payment_attempt"] = i.Attempts, i.Attempts > 0, s.nextAttempt(i)
 	out["collection_method"] = collection(!i.DueAt.IsZero())
@@ -209,7 +214,10 @@ func (i *paymentIntent) fail(decline string) {
 	i.Attempts++
 }
 
-func (s *account) pay(i *invoice) {
+func (s *account) pay(i *invoice) { s.payBy(i, s.payerOf(i)) }
+
+// payBy pays an invoice with a method; nil if it is not known.
+func (s *account) payBy(i *invoice, m *method) {
 	i.Status, i.PaidAt = "paid", s.now()
 	switch {
 	case i.intent == nil:
@@ -222,7 +230,7 @@ func (s *account) pay(i *invoice) {
 			Invoice: i.ID, Intent: i.intent.ID, Currency: i.Currency, Created: s.now(),
 		}
 		s.charges = append(s.charges, c)
-		s.afterCharge(c, s.payerOf(i))
+		s.afterCharge(c, m)
 	}
 }
 

@@ -27,8 +27,8 @@ func (c *checkout) lasts() time.Duration {
 	return payment.CheckoutLasts
 }
 
-func (s *Simulator) pageURL(c *checkout) string {
-	return PagePath + url.PathEscape(c.Customer) + "/" + s.pageSecret(payment.CustomerID(c.Customer), c.ID).Reveal()
+func (s *Simulator) pageURL(customer, id string) string {
+	return PagePath + url.PathEscape(customer) + "/" + s.pageSecret(payment.CustomerID(customer), id).Reveal()
 }
 
 func (s *Simulator) pageSecret(c payment.CustomerID, id string) secret.String {
@@ -70,13 +70,22 @@ func (s *Simulator) Page(ctx context.Context, l payment.SandboxLink) (page *paym
 	if err != nil {
 		return nil, err
 	}
-	return page, s.look(ctx, string(l.Customer), func(a *account) error {
-		c, err := a.page(id)
-		if err == nil {
-			page = a.showPage(c)
-		}
+	return page, s.look(ctx, string(l.Customer), func(a *account) (err error) {
+		page, err = a.pageOf(id)
 		return err
 	})
+}
+
+// pageOf is what a page displays.
+func (s *account) pageOf(id string) (*payment.SandboxPage, error) {
+	if kindOf(id) == "in" {
+		return s.invoicePage(id)
+	}
+	c, err := s.page(id)
+	if err != nil {
+		return nil, err
+	}
+	return s.showPage(c), nil
 }
 
 // showPage is what a checkout's or portal's page displays. A portal also shows the cards and the running
@@ -115,7 +124,7 @@ func (s *account) running() *subscription {
 
 // onPage does what the payer does on a page, and returns the page.
 func (s *Simulator) onPage(
-	ctx context.Context, l payment.SandboxLink, act func(*account, *checkout) error,
+	ctx context.Context, l payment.SandboxLink, act func(a *account, id string) error,
 ) (page *payment.SandboxPage, err error) {
 	id, err := s.pageID(l)
 	if err != nil {
@@ -127,14 +136,14 @@ func (s *Simulator) onPage(
 	}
 	err = s.change(ctx, string(l.Customer), func(a *account) error {
 		result.decline = nil
-		c, err := a.page(id)
+		err := act(a, id)
+		if errors.Is(err, payment.ErrCardDeclined) { // an event reports it
+			result.decline, err = err, nil
+		}
 		if err != nil {
 			return err
 		}
-		if err = act(a, c); errors.Is(err, payment.ErrCardDeclined) { // an event reports it
-			result.decline, err = err, nil
-		}
-		result.page = a.showPage(c)
+		result.page, err = a.pageOf(id)
 		return err
 	})
 	return result.page, cmp.Or(err, result.decline)
@@ -145,8 +154,14 @@ func (s *Simulator) onPage(
 func (s *Simulator) Complete(
 	ctx context.Context, l payment.SandboxLink, card payment.Card,
 ) (*payment.SandboxPage, error) {
-	return s.onPage(ctx, l, func(a *account, c *checkout) error {
+	return s.onPage(ctx, l, func(a *account, id string) error {
+		if kindOf(id) == "in" {
+			return a.payOnPage(id, card)
+		}
+		c, err := a.page(id)
 		switch {
+		case err != nil:
+			return err
 		case c.Portal:
 			return payment.ErrPageNotFound
 		case c.Status != "open":
@@ -214,7 +229,11 @@ func (s *account) checkOut(c *checkout, card payment.Card) error {
 func (s *Simulator) EndAtPeriodEnd(
 	ctx context.Context, l payment.SandboxLink, ends bool,
 ) (*payment.SandboxPage, error) {
-	return s.onPage(ctx, l, func(a *account, c *checkout) error {
+	return s.onPage(ctx, l, func(a *account, id string) error {
+		c, err := a.page(id)
+		if err != nil {
+			return err
+		}
 		u := a.running()
 		if !c.Portal || u == nil {
 			return payment.ErrPageNotFound

@@ -238,9 +238,9 @@ func (s *Service) SandboxPage(
 	return onPage(s, org, func(p ports.SandboxPayer) (*payment.SandboxPage, error) { return p.Page(ctx, link) })
 }
 
-// CompleteCheckout starts a checkout page's subscription with a test card, as the payer. It returns the page.
-// payment.ErrPageNotFound, payment.ErrTestCardsOnly, payment.ErrMethodExpired, *payment.DeclinedError,
-// payment.ErrSubscriptionExists.
+// CompleteCheckout starts a checkout page's subscription, or pays an invoice's page, with a test card, as the payer. It
+// returns the page. payment.ErrPageNotFound, payment.ErrTestCardsOnly, payment.ErrMethodExpired,
+// *payment.DeclinedError, payment.ErrSubscriptionExists, payment.ErrInvoiceNotPayable.
 func (s *Service) CompleteCheckout(
 	ctx context.Context, org identity.OrgID, link payment.SandboxLink, card payment.Card,
 ) (*payment.SandboxPage, error) {

@@ -213,13 +213,14 @@ func (c *Customer) EndCheckoutTrial(by identity.Actor, key string, isRefused boo
 
 // SandboxPage is a sandbox page's current state.
 type SandboxPage struct {
-	Portal       bool // shows the customer's subscription; otherwise starts one
+	Portal       bool // shows the customer's subscription; otherwise starts one, or shows an invoice
 	Plan         Plan // of the order, or of the subscription; the zero Plan without both
 	Quantity     int
 	TrialDays    int
 	Methods      []Method
 	Subscription *GatewaySubscription // of a portal; nil without one
-	Done         bool                 // the checkout is complete
+	Done         bool                 // the checkout is complete, or the invoice is paid
+	Invoice      *Invoice             // that the page shows, with all its lines; nil on other pages
 
 	IsMethodOptional bool   // the checkout needs no payment method
 	Return           string // where the payer goes back to without a change

@@ -78,3 +78,6 @@ type InvoicePage = page.Of[Invoice]
 // MirroredInvoices is the number of the newest invoices that each read of the mirror updates. Older ones no
 // longer change, and stay as stored.
 const MirroredInvoices = 100
+
+// InvoicePDF follows an invoice page's address in the sandbox, for the invoice as a PDF.
+const InvoicePDF = "/pdf"

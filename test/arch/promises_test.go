@@ -38,7 +38,7 @@ func TestEachPromiseOfAGuideHasATest(t *testing.T) {
 	}
 }
 
-// promisesOf takes the lines of a paragraph, which begins with the first one, and returns the rest.
+// promisesOf takes a paragraph's lines. The paragraph begins with the first one. It returns the rest.
 func promisesOf(t *testing.T, paragraph string, lines []string) []string {
 	t.Helper()
 	for end := 0; len(lines) > 0; lines = lines[1:] {
@@ -64,7 +64,7 @@ var (
 	beginsBlock   = regexp.MustCompile(`^([-#]|\|[^-]|\|-)`)
 )
 
-// paragraphs returns the paragraphs, the points and the rows of a document, each as one line, without headings, samples
+// paragraphs returns a document's paragraphs, points and rows, each as one line, without headings, samples
 // and what separates the rows.
 func paragraphs(document string) (all []string) {
 	current := ""

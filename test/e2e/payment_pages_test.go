@@ -227,3 +227,54 @@ func TestACheckoutPageAsksForWhatItsCallerWants(t *testing.T) {
 			has(t, map[string]string{"errors.0.pointer": "/locale"})
 	})
 }
+
+// TestInvoicePagesOfTheSandbox pays an invoice on its page, and downloads it.
+func TestInvoicePagesOfTheSandbox(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) {
+		s := start(t, engine, sold)
+		ann := s.user(t, "owner")
+		ann.card(t, cardNumber)
+		ann.subscribe(t, "basic")
+		ann.makeDefault(t, ann.card(t, "4000000000000341"))
+		s.must(t, "payments", "sandbox", "advance", "32d")
+		ann.becomes(t, "past_due")
+		open := ann.get(t, payments+"/invoices?status=open")
+		page, number := open.at("data.0.hosted_url"), open.at("data.0.number")
+		if !strings.HasPrefix(page, "http") || open.at("data.0.pdf_url") != page+"/pdf" {
+			t.Fatal(open)
+		}
+		t.Run("it shows the invoice", func(t *testing.T) {
+			s.visit(t, page, nil).has(t, 200, number, "9.00 USD: open", "Pay 9.00 USD", "1 × basic")
+			s.visit(t, page+"x", nil).has(t, 404, "no longer valid")
+			s.visit(t, page+"x/pdf", nil).has(t, 404, "no longer valid")
+		})
+		t.Run("cards that fail leave it open", func(t *testing.T) {
+			s.visit(t, page, payForm("4000000000009995")).has(t, 402, "declined", "Pay 9.00 USD")
+			s.visit(t, page, payForm("4111111111111111")).has(t, 422, "test cards")
+			s.visit(t, page, payForm("DE89370400440532013000")).has(t, 422, "test cards")
+			ann.becomes(t, "past_due")
+		})
+		t.Run("a card pays it once, and the subscription is active again", func(t *testing.T) {
+			for range 2 {
+				s.visit(t, page, payForm(cardNumber)).has(t, 200, "9.00 USD: paid")
+			}
+			ann.becomes(t, "active")
+			ann.get(t, payments+"/invoices").has(t, map[string]string{
+				"data.0.status": "paid", "data.0.amount_paid.amount": "900", "data.1.amount_paid.amount": "900",
+				"data.2": "",
+			})
+			ann.get(t, payments+"/methods").has(t, map[string]string{"data.2": ""}) // the card is not kept
+		})
+		t.Run("the PDF has it", func(t *testing.T) {
+			v := s.visit(t, page+"/pdf", nil).has(t, 200, "%PDF-1.4", "Invoice "+number, "Status: paid", "%%EOF")
+			if v.header.Get("Content-Type") != "application/pdf" {
+				t.Error(v.header)
+			}
+		})
+		t.Run("a page for checkouts has no PDF", func(t *testing.T) {
+			portal := ann.create(t, portalPath, object{"return_url": shopOrigin}).at("url")
+			s.visit(t, portal, nil).has(t, 200, "Subscription")
+			s.visit(t, portal+"/pdf", nil).has(t, 404, "no longer valid")
+		})
+	})
+}

@@ -1,11 +1,13 @@
 package payments
 
 import (
+	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
+	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/payments"
 	"github.com/atrium-hq/atrium/domain/payment"
 )
@@ -58,7 +60,15 @@ func toPaymentMethod(now time.Time, m *payment.Method, def payment.MethodID) ope
 	}
 }
 
-func toInvoice(i *payment.Invoice) openapi.Invoice {
+// absolute returns a gateway page's address. The sandbox's pages are on this server.
+func absolute(r *server.Call, address string) string {
+	if strings.HasPrefix(address, "/") {
+		return server.Observed(r.Request).Org.BaseURL + address
+	}
+	return address
+}
+
+func toInvoice(r *server.Call, i *payment.Invoice) openapi.Invoice {
 	money := func(amount int64) openapi.Money { return toMoney(i.Money(amount)) }
 	return openapi.Invoice{
 		ID:         string(i.ID),
@@ -86,8 +96,8 @@ func toInvoice(i *payment.Invoice) openapi.Invoice {
 		PeriodEnd:      openapi.Time(i.PeriodEnd),
 		DueAt:          convert.OrNullTime(i.DueAt),
 		PaidAt:         convert.OrNullTime(i.PaidAt),
-		HostedURL:      openapi.OrNull(i.HostedURL),
-		PdfURL:         openapi.OrNull(i.PDFURL),
+		HostedURL:      openapi.OrNull(absolute(r, i.HostedURL)),
+		PdfURL:         openapi.OrNull(absolute(r, i.PDFURL)),
 		BillingDetails: toBilledTo(i.BilledTo),
 		CreatedAt:      openapi.Time(i.CreatedAt),
 

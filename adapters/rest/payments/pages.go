@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
@@ -54,11 +53,7 @@ func hostedReply(r *server.Call, p *payments.HostedPage, err error) (server.Comm
 	if err != nil {
 		return nil, err
 	}
-	address := p.URL
-	if strings.HasPrefix(address, "/") {
-		address = server.Observed(r.Request).Org.BaseURL + address
-	}
-	out := server.OK(openapi.HostedPage{URL: address, Gateway: openapi.PaymentGateway(p.Gateway)})
+	out := server.OK(openapi.HostedPage{URL: absolute(r, p.URL), Gateway: openapi.PaymentGateway(p.Gateway)})
 	out.Status, out.Reveals = http.StatusCreated, string(r.By.Workspace)
 	return server.Respond(out), nil
 }
@@ -76,6 +71,7 @@ type sandboxView struct {
 	Refusal string // why the last form was refused
 	Price   string
 	Every   string
+	PDF     string // where the invoice can be downloaded
 	Ends    string
 	Year    int
 }
@@ -91,12 +87,27 @@ func (a *handlers) sandboxRoutes() []server.Route {
 	return []server.Route{
 		a.NewPage(http.MethodGet, sandboxPage, a.showSandboxPage),
 		a.NewPage(http.MethodPost, sandboxPage, a.showSandboxPage),
+		a.NewPage(http.MethodGet, sandboxPage+payment.InvoicePDF, a.showInvoicePDF),
 	}
 }
 
 // showSandboxPage shows a page or handles its form. It counts unknown links by address, because a link is a secret that
 // can be guessed.
 func (a *handlers) showSandboxPage(r *server.Call) (ports.Answer, error) {
+	link, page, err := a.sandboxPageOf(r)
+	if err == nil && r.Method == http.MethodPost {
+		var submitted *payment.SandboxPage
+		if submitted, err = submitSandboxPage(r, link, page.Portal); err == nil {
+			if page = submitted; page.Success != "" {
+				return redirectPayer(page.Success), nil
+			}
+		}
+	}
+	return sandboxAnswer(r, page, err)
+}
+
+// sandboxPageOf returns the page that a link leads to.
+func (a *handlers) sandboxPageOf(r *server.Call) (payment.SandboxLink, *payment.SandboxPage, error) {
 	link := payment.SandboxLink{
 		Customer: payment.CustomerID(server.PathVar(r.Request, "customer")),
 		Secret:   secret.New(server.PathVar(r.Request, "secret")),
@@ -105,15 +116,27 @@ func (a *handlers) showSandboxPage(r *server.Call) (ports.Answer, error) {
 	if errors.Is(err, payment.ErrPageNotFound) {
 		err = a.CountUnauthenticated(r.ReplyHeader, server.Observed(r.Request), err)
 	}
-	if err == nil && r.Method == http.MethodPost {
-		var submitted *payment.SandboxPage
-		if submitted, err = submitSandboxPage(r, link, page.Portal); err == nil {
-			if page = submitted; !page.Portal {
-				return redirectPayer(page.Success), nil
-			}
-		}
+	return link, page, err
+}
+
+// showInvoicePDF returns a page's invoice as a PDF.
+func (a *handlers) showInvoicePDF(r *server.Call) (ports.Answer, error) {
+	_, page, err := a.sandboxPageOf(r)
+	if err == nil && page.Invoice == nil {
+		page, err = nil, payment.ErrPageNotFound
 	}
-	return sandboxAnswer(r, page, err)
+	if err != nil {
+		return sandboxAnswer(r, page, err)
+	}
+	return ports.Answer{
+		Status: http.StatusOK,
+		Body:   invoicePDF(page.Invoice),
+		Header: map[string]string{
+			"Content-Type": "application/pdf", "Cache-Control": "no-store", "Referrer-Policy": "no-referrer",
+			"X-Content-Type-Options": "nosniff",
+			"Content-Disposition":    `attachment; filename="` + page.Invoice.Number + `.pdf"`,
+		},
+	}, nil
 }
 
 // submitSandboxPage does what a page's form says.
@@ -156,6 +179,9 @@ func sandboxAnswer(r *server.Call, p *payment.SandboxPage, err error) (ports.Ans
 	}
 	if p != nil {
 		view.Price, view.Every = formatMoney(p.Plan.Price), formatInterval(p.Plan)
+		if i := p.Invoice; i != nil {
+			view.Price, view.PDF = formatMoney(i.Money(i.AmountDue)), r.URL.Path+payment.InvoicePDF
+		}
 		if s := p.Subscription; s != nil {
 			view.Ends = s.PeriodEnd.Format(time.DateOnly)
 		}
@@ -174,17 +200,6 @@ func sandboxAnswer(r *server.Call, p *payment.SandboxPage, err error) (ports.Ans
 		Header: server.PageHeaders("style-src 'nonce-" + view.Nonce + "'; form-action " + targets +
 			"; frame-ancestors 'none'"),
 	}, nil
-}
-
-// formatMoney returns an amount as people read it, such as 29.00 USD.
-func formatMoney(m payment.Money) string {
-	scale := m.Exponent()
-	digits := fmt.Sprintf("%0*d", scale+1, m.Amount)
-	integer, part := digits[:len(digits)-scale], digits[len(digits)-scale:]
-	if scale > 0 {
-		integer += "." + part
-	}
-	return integer + " " + strings.ToUpper(m.Currency)
 }
 
 func formatInterval(p payment.Plan) string {

@@ -122,7 +122,8 @@ func setDefaultPaymentMethod(r *server.Call) (server.Reply, error) {
 func listInvoices(r *server.Call) (server.Reply, error) {
 	status := payment.InvoiceStatus(r.Query.Get("status"))
 	var found payments.Bills
-	invoices, next, err := server.PageOf(r, toInvoice, func(q page.Query) (payment.InvoicePage, error) {
+	show := func(i *payment.Invoice) openapi.Invoice { return toInvoice(r, i) }
+	invoices, next, err := server.PageOf(r, show, func(q page.Query) (payment.InvoicePage, error) {
 		bills, err := r.Payments.Invoices(r.Context(), r.By, status, q)
 		if err == nil {
 			found = *bills
@@ -144,7 +145,7 @@ func payInvoice(r *server.Call) (server.Command, error) {
 		return nil, err
 	}
 	out := server.OK(openapi.InvoicePayment{
-		Invoice: toInvoice(&p.Invoice), Action: toAction(p.Action), Gateway: openapi.PaymentGateway(p.Gateway),
+		Invoice: toInvoice(r, &p.Invoice), Action: toAction(p.Action), Gateway: openapi.PaymentGateway(p.Gateway),
 	})
 	if p.Action != nil {
 		out.Reveals = string(id)
