@@ -134,7 +134,7 @@ func (u *subscription) usageCost(moment time.Time) (cost, deduction int64) {
 	return cost - deduction, deduction
 }
 
-// billUsage creates the invoice for what u has used, and charges it. The invoice of a paused subscription would be void
+// billUsage creates the invoice for what u has used, and charges it. A paused subscription's invoice would be void
 // (https://docs.stripe.com/billing/subscriptions/pause-payment): it is left out.
 func (s *account) billUsage(u *subscription, now time.Time) {
 	if u.Paused {

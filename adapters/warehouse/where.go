@@ -9,7 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
-// Comparison is how the SQL of a kind compares a column's values. A row that satisfies a condition must satisfy its
+// Comparison is how a kind's SQL compares a column's values. A row that satisfies a condition must satisfy its
 // SQL, and may satisfy it although it does not satisfy the condition: the caller looks at each row again.
 type Comparison struct {
 	Name  string                           // the expression of the column's values

@@ -7,7 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 )
 
-// Comparison is how two versions of a template differ, and what was reported about them.
+// Comparison is how a template's two versions differ, and what was reported about them.
 type Comparison struct {
 	From, To *prompt.Version // with the texts of what they include
 	prompt.Difference

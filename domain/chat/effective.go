@@ -33,7 +33,7 @@ type Effective struct {
 	Prompt *PromptVersion // that the instructions are from; nil if they are the chat's own
 }
 
-// PromptVersion is a version of a prompt template, and how it was chosen.
+// PromptVersion is a prompt template's version, and how it was chosen.
 type PromptVersion struct {
 	Template prompt.ID        `json:"t"`
 	Version  prompt.VersionID `json:"v"`

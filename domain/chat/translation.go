@@ -17,7 +17,7 @@ type Translation struct {
 	Starters []string `json:"starters,omitempty"` // as Content.Starters
 }
 
-// languageTag has the parts of a tag in the case that BCP 47 recommends: language, script, region and variants.
+// languageTag has a tag's parts in the case that BCP 47 recommends: language, script, region and variants.
 var languageTag = regexp.MustCompile(`^[a-z]{2,3}(-[A-Z][a-z]{3})?(-([A-Z]{2}|[0-9]{3}))?(-[0-9a-z]{4,8})*$`)
 
 func sameTranslation(a, b Translation) bool {

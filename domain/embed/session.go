@@ -59,7 +59,7 @@ type Template struct {
 }
 
 // Pass is the sealed pass that Atrium issues to a page that it admitted, and trusts when the page
-// returns it: a session, a ticket that a page in a frame exchanges for a session, or the receipt of an answer, with
+// returns it: a session, a ticket that a page in a frame exchanges for a session, or an answer's receipt, with
 // which the visitor can rate it.
 type Pass struct {
 	Token     TokenID     `json:"t"`

@@ -69,7 +69,7 @@ func langfusePrompts(r *server.Call, raw []json.RawMessage, activate bool) ([]pr
 	return all, nil
 }
 
-// langfuseItem reads an item of an export. With an error, the item has the members that could be read.
+// langfuseItem reads an export's item. With an error, the item has the members that could be read.
 func langfuseItem(raw json.RawMessage) (item langfusePrompt, err error) {
 	if json.Unmarshal(raw, &item) != nil || item.Version < 0 || item.Version > 1<<30 {
 		err = fault.InField("", "wrong_type", "Is not a version of a prompt as Langfuse exports it.")

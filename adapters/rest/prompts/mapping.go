@@ -368,7 +368,7 @@ func toCheckThreshold(h *prompt.Threshold) openapi.CheckThreshold {
 	return openapi.CheckThreshold{Name: h.Name, AtLeast: h.AtLeast, AtMost: h.AtMost}
 }
 
-// thresholdChanges reads a member of a merge patch.
+// thresholdChanges reads a merge patch's member.
 func thresholdChanges(in nullable.Nullable[[]openapi.CheckThreshold]) *[]prompt.Threshold {
 	thresholds := convert.OrZero(in)
 	if thresholds == nil {
