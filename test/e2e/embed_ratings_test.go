@@ -67,6 +67,8 @@ func TestVisitorsRateAnswers(t *testing.T) {
 		rate(session, session, true).problem(t, 404, "embed_answer_not_found")
 		rate(other.visit(t, fromShop).at("session"), first, true).problem(t, 404, "embed_answer_not_found")
 		rate("ats_x", first, true).problem(t, 401, "embed_session_invalid")
+		s.anonymous().do(t, "POST", ratings, object{"answer": first, "helpful": true}, "Origin: https://evil.example",
+			"Authorization: Bearer "+session).problem(t, 403, "origin_not_allowed")
 		rate(session, first, "yes").problem(t, 422, "invalid_fields")
 		e.says(t, first, object{"text": "?"}, fromShop).problem(t, 401, "embed_session_invalid")
 	})
