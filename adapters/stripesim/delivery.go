@@ -45,7 +45,7 @@ func (s *account) reportDecline() {
 	s.emit("payment_intent.payment_failed", "payment_intent", s.id("pi"))
 }
 
-// facts are the parts of an object that its events depend on.
+// facts are what an object's events depend on.
 type facts struct {
 	Status, Customer string
 	Attempts         int

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// taxID is a tax id of a customer (https://docs.stripe.com/api/customer_tax_ids).
+// taxID is a customer's tax id (https://docs.stripe.com/api/customer_tax_ids).
 type taxID struct {
 	ID, Kind, Value string
 	Created         time.Time
@@ -45,7 +45,7 @@ func (c *customer) billedTo() map[string]any {
 	}
 }
 
-// showTaxes shows the taxes of an invoice.
+// showTaxes shows an invoice's taxes.
 func (i *invoice) showTaxes() []any {
 	if i.Tax == 0 {
 		return []any{}

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Fault is a failure of a call.
+// Fault is how a call fails.
 type Fault string
 
 // The faults, in the order in which they can happen.

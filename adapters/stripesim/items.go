@@ -71,7 +71,7 @@ func (t *terms) twice() bool {
 	return len(slices.Compact(refs)) < len(t.refs())
 }
 
-// itemForm are the parameters of an item.
+// itemForm are an item's parameters.
 type itemForm struct {
 	at, id, price string
 	quantity      *int64
@@ -262,7 +262,7 @@ func showRates(ids []string) []any {
 	return out
 }
 
-// showPhaseItems shows the items of a phase.
+// showPhaseItems shows a phase's items.
 func (t *terms) showPhaseItems() []any {
 	item := func(ref string, quantity int64, taxed []string) map[string]any {
 		out := map[string]any{"price": ref, "metadata": map[string]string{}, "tax_rates": showRates(taxed)}

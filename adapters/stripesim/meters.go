@@ -17,7 +17,7 @@ type meterEvent struct {
 	At, Received                      time.Time
 }
 
-// meterOf is the id of the meter of a feature, and eventOf the name of its events.
+// meterOf is the id of a feature's meter, and eventOf the name of its events.
 func meterOf(feature string) string { return "mtr_" + feature }
 func eventOf(feature string) string { return feature + "_used" }
 
@@ -146,7 +146,7 @@ func (s *account) billUsage(u *subscription, now time.Time) {
 	}
 }
 
-// line is a line of an invoice.
+// line is an invoice line.
 type line struct {
 	Description      string
 	Quantity, Amount int64

@@ -83,7 +83,7 @@ func (s *account) pause(u *subscription, f form, now time.Time) *refusal {
 	return nil
 }
 
-// skip begins a period of a paused subscription. Its invoice is void, and uses no credit.
+// skip begins a paused subscription's period. Its invoice is void, and uses no credit.
 func (s *account) skip(u *subscription, moment time.Time) {
 	u.Start, u.End = moment, u.Plan.Interval.Advance(moment, u.Plan.IntervalCount, u.Anchor)
 	i := &invoice{

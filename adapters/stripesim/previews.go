@@ -55,7 +55,7 @@ func (u *subscription) prorated(f form, name string, now time.Time) (moment time
 	return moment, !moment.Before(u.Start) && !moment.After(u.End)
 }
 
-// previewInvoice shows the invoice of a change of a subscription, or the one of its next period
+// previewInvoice shows the invoice for a subscription's change, or the one for its next period
 // (https://docs.stripe.com/api/invoices/create_preview).
 func (s *account) previewInvoice(f form, _ *http.Request) any {
 	const details = "subscription_details"

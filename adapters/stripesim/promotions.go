@@ -58,7 +58,7 @@ func promotionOf(id string) *promotion {
 	return promotions[n]
 }
 
-// begin returns the discount of a promotion code that is redeemed at a time.
+// begin returns a promotion code's discount when it is redeemed at a time.
 func begin(promotion, id string, moment time.Time) *discount {
 	return &discount{*promotionOf(promotion).Discount.Begin(id, moment), promotion}
 }
@@ -166,7 +166,7 @@ func (u *subscription) deduction(moment time.Time) int64 {
 	return u.rounded(u.Discount.Deduction(u.amount()))
 }
 
-// cost returns the price of a period that begins at a time, less the discount.
+// cost returns a period's price, less the discount; the period begins at a time.
 func (u *subscription) cost(moment time.Time) int64 { return u.amount() - u.deduction(moment) }
 
 // bought returns what the current period cost. Credits are based on it

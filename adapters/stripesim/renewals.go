@@ -167,7 +167,7 @@ func (s *account) draft(u *subscription) {
 	s.invoices, u.latest = append(s.invoices, i), i
 }
 
-// retry charges the newest open invoice of a renewal again.
+// retry charges the newest open renewal invoice again.
 func (s *account) retry(u *subscription) {
 	i := s.owed(u)
 	decline, asks := "", false

@@ -146,7 +146,7 @@ var routes = map[string]route{
 	"POST /v1/invoices/{id}/pay":      {"off_session expand", "pay", (*account).payInvoice},
 }
 
-// mux finds the handler of a call.
+// mux finds a call's handler.
 var mux = newMux()
 
 func newMux() *http.ServeMux {
@@ -161,13 +161,13 @@ func newMux() *http.ServeMux {
 	return m
 }
 
-// Pattern returns the method and the path of a call without its identifiers; "" if the simulator does not know it.
+// Pattern returns a call's method, and its path without identifiers; "" if the simulator does not know it.
 func Pattern(r *http.Request) string {
 	_, pattern := mux.Handler(r)
 	return pattern
 }
 
-// form are the parameters of a call.
+// form are a call's parameters.
 type form struct{ url.Values }
 
 func (f form) number(name string) int64 {
