@@ -29,6 +29,7 @@ type Payments struct {
 	Stripe         Stripe
 	Plans          []Plan
 	AddOns         []AddOn
+	CreditPacks    []CreditPack
 
 	PlansRequireSignIn bool // only callers with a credential see the plans
 }
@@ -80,6 +81,19 @@ func (p Payments) Extras() payment.Plans {
 		all = append(all, a.plan())
 	}
 	return products(all)
+}
+
+// Packs returns the credit packs, for billing.
+func (p Payments) Packs() payment.Plans {
+	var all []Plan
+	for _, c := range p.CreditPacks {
+		all = append(all, c.plan())
+	}
+	packs := products(all)
+	for n := range packs {
+		packs[n].IntervalCount, packs[n].ExpiresAfter = 0, p.CreditPacks[n].ExpiresAfterDays
+	}
+	return packs
 }
 
 // Shortfalls describes the plans that leave a workspace with less than its org's quotas give to those without a plan.
@@ -167,6 +181,7 @@ func (p Payments) validate(found *problems, key string) {
 		}
 	}
 	plans, _ := p.Terms()
+	p.validatePacks(found, key, plans, prices)
 	addOns := map[string]string{}
 	for i, a := range p.AddOns {
 		key := fmt.Sprintf("%s.add_ons[%d]", key, i)
@@ -217,5 +232,9 @@ func samplePayments() Payments {
 		ID: "messages", Name: "5,000 messages", Description: "More messages each month.",
 		Price: Price{Amount: 500, Currency: "usd"}, Interval: "month", IntervalCount: 1,
 		Limits: Document(`{"messages":5000}`), Sold: new(true),
+	}}, CreditPacks: []CreditPack{{
+		ID: "messages-once", Name: "10,000 messages", Description: "For half a year, beside what the plan has.",
+		Price: Price{Amount: 1200, Currency: "usd"}, Limits: Document(`{"messages":10000}`), ExpiresAfterDays: 183,
+		Sold: new(true),
 	}}}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -49,6 +50,24 @@ type AddOn struct {
 func (a AddOn) plan() Plan {
 	return Plan{ID: a.ID, Name: a.Name, Description: a.Description, Price: a.Price, Interval: a.Interval,
 		IntervalCount: a.IntervalCount, Limits: a.Limits, GatewayPrice: a.GatewayPrice, Sold: a.Sold}
+}
+
+// CreditPack is a product that is bought once.
+type CreditPack struct {
+	ID               string
+	Name             string
+	Description      string
+	Price            Price
+	Limits           Document // what it adds to limits that applications count, by name
+	ExpiresAfterDays int      // 0: it does not expire
+	GatewayPrice     string
+	Sold             *bool
+}
+
+// plan returns the credit pack as a plan without a period.
+func (c CreditPack) plan() Plan {
+	return Plan{ID: c.ID, Name: c.Name, Description: c.Description, Price: c.Price, Limits: c.Limits,
+		GatewayPrice: c.GatewayPrice, Sold: c.Sold}
 }
 
 // Metered configures what a feature's usage costs, in addition to the price of its plan.
@@ -157,6 +176,12 @@ func (p Plan) limits() (limits, seatLimits map[string]int64, err error) {
 }
 
 func (p Plan) validate(found *problems, key, gateway string) {
+	oneOf(found, key+".interval", p.Interval, "day", "week", "month", "year")
+	p.validateProduct(found, key, gateway)
+}
+
+// validateProduct is validate for what a plan, an add-on and a credit pack have in common.
+func (p Plan) validateProduct(found *problems, key, gateway string) {
 	if len(p.ID) > maxPlanID || !planForm.MatchString(p.ID) {
 		found.add(key+".id", "must be 1 to 64 of a-z, 0-9, dot, hyphen and underscore")
 	}
@@ -173,7 +198,6 @@ func (p Plan) validate(found *problems, key, gateway string) {
 	}
 	p.validateOptions(found, key+".currency_options")
 	inRange(found, key+".days_until_due", p.DaysUntilDue, 0, 365, "0 to 365")
-	oneOf(found, key+".interval", p.Interval, "day", "week", "month", "year")
 	inRange(found, key+".interval_count", p.IntervalCount, 0, 36, "1 to 36")
 	inRange(found, key+".trial_days", p.TrialDays, 0, 730, "0 to 730")
 	if p.Seats != "" {
@@ -257,6 +281,39 @@ func (p Plan) validateOptions(found *problems, key string) {
 			found.add(key, "must be a currency of Stripe in lower case, such as eur, other than that of price")
 		} else if o.Amount < 0 || o.Amount > 99_999_999 || o != o.Rounded() {
 			found.add(key, "must be 0 to 99999999, in the minor unit of the currency, without a third decimal")
+		}
+	}
+}
+
+// maxPackLimit keeps what a purchase adds to a limit within the numbers of JavaScript.
+const maxPackLimit = payment.MaxUsageSum / payment.MaxPacks
+
+func (p Payments) validatePacks(found *problems, key string, plans payment.Plans, prices map[string]string) {
+	ids, metered := map[string]string{}, map[string]bool{}
+	for _, plan := range plans {
+		if plan.Metered != nil {
+			metered[plan.Metered.Feature] = true
+		}
+	}
+	for i, c := range p.CreditPacks {
+		key := fmt.Sprintf("%s.credit_packs[%d]", key, i)
+		c.plan().validateProduct(found, key, p.Gateway)
+		noteTaken(found, ids, c.ID, key+".id")
+		if c.GatewayPrice != "" {
+			noteTaken(found, prices, c.GatewayPrice, key+".gateway_price")
+		}
+		inRange(found, key+".expires_after_days", c.ExpiresAfterDays, 0, 3650, "0 to 3650")
+		limits, seatLimits, _ := c.plan().limits()
+		if len(limits) == 0 || len(limits) > 5 || len(seatLimits) > 0 {
+			found.add(key+".limits", "must be 1 to 5 whole numbers by name: what the credit pack adds")
+		}
+		for _, name := range slices.Sorted(maps.Keys(limits)) {
+			switch key := key + ".limits." + name; {
+			case !plans.Reportable()[name] || metered[name]:
+				found.add(key, "must be a limit of one of the plans that applications count, and without a metered price")
+			case limits[name] < 1 || limits[name] > maxPackLimit:
+				found.add(key, "must be 1 to %d", int64(maxPackLimit))
+			}
 		}
 	}
 }

@@ -65,8 +65,8 @@ type GatewayCustomers interface {
 
 // GatewaySubscriptions is what a Gateway does for prices, subscriptions and invoices.
 type GatewaySubscriptions interface {
-	// Prices returns plans with Unavailable set on those whose price the gateway does not sell, or
-	// sells at another amount, currency or interval.
+	// Prices returns plans with Unavailable set on those whose price the gateway does not sell, or sells at another
+	// amount, currency or interval. A credit pack needs a price that is charged once.
 	Prices(ctx context.Context, plans payment.Plans) (payment.Plans, error)
 
 	// Subscribe creates a subscription and charges the default method. A declined charge creates no
@@ -135,10 +135,11 @@ type GatewayPages interface {
 	// goes back to an address.
 	Portal(ctx context.Context, c payment.CustomerID, returnURL string) (url string, err error)
 
-	// Checkout returns the address where the payer starts a subscription, which is open for payment.CheckoutLasts.
+	// Checkout returns the address where the payer starts a subscription, or buys credit packs, for which an invoice is
+	// made when they are paid. It is open for payment.CheckoutLasts.
 	Checkout(ctx context.Context, key string, c payment.CustomerID, o payment.CheckoutOrder) (url string, err error)
 
-	// EndCheckouts ends a customer's open checkout pages: no payer can start a subscription there after that.
+	// EndCheckouts ends a customer's open checkout pages: no payer can pay there after that.
 	EndCheckouts(ctx context.Context, c payment.CustomerID) error
 }
 

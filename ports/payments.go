@@ -22,7 +22,8 @@ type Payments interface {
 	Reserve(ctx context.Context, by identity.Actor, c *payment.Customer) (*payment.Customer, error)
 
 	// Update changes a customer under its lock, and stores it with its Invoices, the subscription in
-	// Ended, and what it recorded, which includes how the invoices have changed (Customer.RecordInvoices).
+	// Ended, and what it recorded, which includes how the invoices have changed (Customer.RecordInvoices). The credit
+	// packs of paid invoices (Invoice.Credits) are added once, and keep what was used of them.
 	// payment.ErrNoCustomer if not found, identity.ErrWorkspaceNotFound if the workspace is deleted. change may
 	// run again after a conflict.
 	Update(ctx context.Context, by identity.Actor, account string,

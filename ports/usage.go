@@ -70,14 +70,19 @@ type Meters interface {
 	UsageOutbox
 
 	// Add adds reports to the sums of their features and periods in by's workspace, and to the sums of their days, in
-	// order and as UsageReport.Add says. It returns an outcome for each. A report whose Key the workspace has used
+	// order and as Tally.Add says, which also spends the credit packs of the workspace. It returns an outcome for each. A report whose Key the workspace has used
 	// within payment.UsageKeyLasts is not added again: then the outcome is repeated. The refusal is
 	// payment.ErrUsageKeyReused if the first report with the Key had another feature or quantity. What is refused is
 	// not added, and does not use its Key. Concurrent reports all count, and none sees an old sum.
 	Add(ctx context.Context, by identity.Actor, reports ...payment.UsageReport) ([]payment.UsageOutcome, error)
 
-	// Sums returns the sum of each feature that a workspace has used in the period that starts at a time.
-	Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]int64, error)
+	// Sums returns what a workspace has used of each feature in the period that starts at a time, without the credit
+	// packs.
+	Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]payment.Tally, error)
+
+	// Packs returns the credit packs that a workspace has bought at an account and of which something is left, in no
+	// order. Payments.Update stores what paid invoices sell.
+	Packs(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.CreditPack, error)
 
 	// Days returns what a workspace has used by day, for one feature, from one day to another, both
 	// included, latest first.

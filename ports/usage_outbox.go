@@ -32,9 +32,14 @@ type UsageOutbox interface {
 	SentUsage(ctx context.Context, ws identity.WorkspaceID, id string) error
 }
 
-// GatewayMeters is what a Gateway does for usage.
+// GatewayMeters is what a Gateway does for usage: it bills what was used, and sells credit packs.
 type GatewayMeters interface {
 	// ReportUsage adds an event to what its customer has used of the metered price in the period that
 	// contains the event's time. Events with one ID count once, within a day.
 	ReportUsage(ctx context.Context, e payment.UsageEvent) error
+
+	// Buy makes an invoice for credit packs, which notes the sale, and charges a method for it while the payer is
+	// present. If the charge is declined, no invoice is left that could be paid. If the payer must authenticate, or a
+	// bank takes its time, the invoice stays open, as in Pay.
+	Buy(ctx context.Context, key string, c payment.CustomerID, o payment.PackOrder) (payment.InvoicePayment, error)
 }

@@ -81,6 +81,13 @@ func (f *forgetful) Grant(
 	return f.Gateway.Grant(ctx, key, c, credit, reason)
 }
 
+func (f *forgetful) Buy(
+	ctx context.Context, key string, c payment.CustomerID, o payment.PackOrder,
+) (payment.InvoicePayment, error) {
+	defer f.loseCalls()()
+	return f.Gateway.Buy(ctx, key, c, o)
+}
+
 func (f *forgetful) ReportUsage(ctx context.Context, e payment.UsageEvent) error {
 	defer f.loseCalls()()
 	return f.Gateway.ReportUsage(ctx, e)
@@ -164,6 +171,7 @@ func catalog() payment.Plans {
 		all = append(all, payment.Plan{ID: payment.PlanID(r.Ref), PriceRef: r.Ref, Price: r.Price, Interval: r.Interval,
 			IntervalCount: r.IntervalCount})
 	}
+	all = append(all, contract.Pack)
 	meter := payment.Plan{ID: "events", PriceRef: "price_unsold", Price: contract.AddOn.Price, Interval: payment.Month,
 		IntervalCount: 1}
 	meter.Metered = &payment.MeteredPrice{Feature: "events", Amount: 1, PriceRef: contract.OtherMeter.Ref}

@@ -106,6 +106,11 @@ func meteredItem(s *stripe.Subscription) *stripe.SubscriptionItem {
 func orderItems(o payment.Order) []*stripe.SubscriptionCreateItemParams {
 	price := o.Plan.PriceRef
 	items := []*stripe.SubscriptionCreateItemParams{{Price: &price, Quantity: stripe.Int64(int64(o.Quantity))}}
+	for _, a := range o.AddOns {
+		items = append(items, &stripe.SubscriptionCreateItemParams{
+			Price: stripe.String(a.Ref), Quantity: stripe.Int64(int64(a.Quantity)),
+		})
+	}
 	if m := o.Plan.Metered; m != nil {
 		items = append(items, &stripe.SubscriptionCreateItemParams{Price: stripe.String(m.PriceRef)})
 	}

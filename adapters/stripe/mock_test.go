@@ -59,6 +59,8 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 	ctx, yes, mock := t.Context(), true, services.StripeMock(t)
 	g := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"), Account: "acct_123", BaseURL: mock})
 	made := func(_ any, err error) error { return err }
+	pack := payment.Plan{ID: "pack", PriceRef: "price_3", Price: payment.Money{Amount: 500, Currency: "usd"},
+		Limits: map[string]int64{"messages": 10}}
 	calls := map[string][]func() error{
 		"CreateCustomer": {func() error {
 			id, err := g.CreateCustomer(ctx, "k", payment.Details{Name: "Acme", Email: "ann@example.com"})
@@ -97,7 +99,7 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 			},
 			func() error {
 				return made(g.Subscribe(ctx, "k", "cus_1", payment.Order{Plan: plan, Quantity: 1, TrialDays: 14,
-					AutomaticTax: true, Promotion: &payment.Promotion{ID: "promo_1", Code: "SUMMER"}}))
+					AutomaticTax: true, AddOns: []payment.ItemOrder{{Ref: "price_2", Quantity: 3}}, Promotion: &payment.Promotion{ID: "promo_1", Code: "SUMMER"}}))
 			},
 		},
 		"Amend": {
@@ -148,6 +150,10 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 			o.Show(payment.CheckoutPage{PromotionCodes: true, Address: true, TaxIDs: true, IsMethodOptional: true,
 				Locale: "es-419"}, payment.TrialRules{})
 			return made(g.Checkout(ctx, "k", "cus_1", o))
+		}, func() error {
+			o := payment.CheckoutOrder{Plan: pack, Quantity: 2, SuccessURL: "https://app.example.com"}
+			o.Show(payment.CheckoutPage{PromotionCodes: true, Address: true, TaxIDs: true}, payment.TrialRules{})
+			return made(g.Checkout(ctx, "k", "cus_1", o))
 		}},
 		"Free": {func() error { // the coupon of stripe-mock has other terms
 			_, err := g.Free(ctx, 3)
@@ -180,6 +186,15 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 			open := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"),
 				BaseURL: rewritingProxy(t, mock, `"status":"`+status+`"`, `"status":"open"`)})
 			return made(open.Pay(ctx, "k", payment.CustomerID(customer), "in_1"))
+		}},
+		"Buy": {func() error {
+			invoice := read(t, mock+"/v1/invoices/in_1")
+			customer, _ := invoice["customer"].(string)
+			status, _ := invoice["status"].(string)
+			open := stripe.New(stripe.Config{SecretKey: secret.New("sk_test_123"),
+				BaseURL: rewritingProxy(t, mock, `"status":"`+status+`"`, `"status":"open"`)})
+			return made(open.Buy(ctx, "k", payment.CustomerID(customer), payment.PackOrder{Pack: pack, Quantity: 2,
+				Method: "pm_1", AutomaticTax: true}))
 		}},
 		"Promotion": {func() error {
 			_, err := g.Promotion(ctx, "cus_1", "SUMMER", payment.Sale{Plan: plan, Quantity: 1})

@@ -25,18 +25,21 @@ func (g *Gateway) Portal(ctx context.Context, c payment.CustomerID, returnURL st
 func (g *Gateway) Checkout(
 	ctx context.Context, key string, c payment.CustomerID, o payment.CheckoutOrder,
 ) (string, error) {
-	p := &stripe.CheckoutSessionCreateParams{
-		Params: g.writeParams(key), Mode: stripe.String(string(stripe.CheckoutSessionModeSubscription)),
-		Customer: stripe.String(string(c)), SuccessURL: &o.SuccessURL, CancelURL: &o.CancelURL,
-		LineItems: []*stripe.CheckoutSessionCreateLineItemParams{{
-			Price: &o.Plan.PriceRef, Quantity: stripe.Int64(int64(o.Quantity)),
-		}},
-		SubscriptionData: &stripe.CheckoutSessionCreateSubscriptionDataParams{
-			Metadata: map[string]string{madeBy: key, planOf: string(o.Plan.ID), planRefOf: o.Plan.PriceRef},
-		},
+	if o.Plan.IsPack() {
+		return g.checkoutPacks(ctx, key, c, o)
+	}
+	p := g.checkoutPage(key, c, o)
+	p.Mode = stripe.String(string(stripe.CheckoutSessionModeSubscription))
+	p.SubscriptionData = &stripe.CheckoutSessionCreateSubscriptionDataParams{
+		Metadata: map[string]string{madeBy: key, planOf: string(o.Plan.ID), planRefOf: o.Plan.PriceRef},
 	}
 	if o.Plan.Base != (payment.Money{}) {
 		p.Currency = &o.Plan.Price.Currency
+	}
+	for _, a := range o.AddOns {
+		p.LineItems = append(p.LineItems, &stripe.CheckoutSessionCreateLineItemParams{
+			Price: &a.Ref, Quantity: stripe.Int64(int64(a.Quantity)),
+		})
 	}
 	if m := o.Plan.Metered; m != nil {
 		p.LineItems = append(p.LineItems, &stripe.CheckoutSessionCreateLineItemParams{Price: &m.PriceRef})
@@ -44,16 +47,39 @@ func (g *Gateway) Checkout(
 	if o.TrialDays > 0 {
 		p.SubscriptionData.TrialPeriodDays = stripe.Int64(int64(o.TrialDays))
 	}
-	if o.AutomaticTax { // which needs an address: the page asks for it
-		p.AutomaticTax = &stripe.CheckoutSessionCreateAutomaticTaxParams{Enabled: stripe.Bool(true)}
-		p.CustomerUpdate = &stripe.CheckoutSessionCreateCustomerUpdateParams{Address: stripe.String("auto")}
+	if o.IsMethodOptional {
+		p.PaymentMethodCollection = stripe.String("if_required")
 	}
-	show(p, o)
+	if o.TrialEnd != "" {
+		p.SubscriptionData.TrialSettings = &stripe.CheckoutSessionCreateSubscriptionDataTrialSettingsParams{
+			EndBehavior: &stripe.CheckoutSessionCreateSubscriptionDataTrialSettingsEndBehaviorParams{
+				MissingPaymentMethod: stripe.String(string(o.TrialEnd))},
+		}
+	}
 	s, err := g.api.V1CheckoutSessions.Create(ctx, p)
 	if err != nil {
 		return "", translate(err)
 	}
 	return s.URL, nil
+}
+
+// checkoutPage returns a page that sells a product.
+func (g *Gateway) checkoutPage(
+	key string, c payment.CustomerID, o payment.CheckoutOrder,
+) *stripe.CheckoutSessionCreateParams {
+	p := &stripe.CheckoutSessionCreateParams{
+		Params: g.writeParams(key), Customer: stripe.String(string(c)), SuccessURL: &o.SuccessURL,
+		CancelURL: &o.CancelURL,
+		LineItems: []*stripe.CheckoutSessionCreateLineItemParams{{
+			Price: &o.Plan.PriceRef, Quantity: stripe.Int64(int64(o.Quantity)),
+		}},
+	}
+	if o.AutomaticTax { // which needs an address: the page asks for it
+		p.AutomaticTax = &stripe.CheckoutSessionCreateAutomaticTaxParams{Enabled: stripe.Bool(true)}
+		p.CustomerUpdate = &stripe.CheckoutSessionCreateCustomerUpdateParams{Address: stripe.String("auto")}
+	}
+	show(p, o)
+	return p
 }
 
 // show sets what a page asks of the payer. For a customer that exists, the page takes tax ids only if it may replace
@@ -71,15 +97,6 @@ func show(p *stripe.CheckoutSessionCreateParams, o payment.CheckoutOrder) {
 	if o.TaxIDs {
 		p.CustomerUpdate.Name = stripe.String("auto")
 		p.TaxIDCollection = &stripe.CheckoutSessionCreateTaxIDCollectionParams{Enabled: stripe.Bool(true)}
-	}
-	if o.IsMethodOptional {
-		p.PaymentMethodCollection = stripe.String("if_required")
-	}
-	if o.TrialEnd != "" {
-		p.SubscriptionData.TrialSettings = &stripe.CheckoutSessionCreateSubscriptionDataTrialSettingsParams{
-			EndBehavior: &stripe.CheckoutSessionCreateSubscriptionDataTrialSettingsEndBehaviorParams{
-				MissingPaymentMethod: stripe.String(string(o.TrialEnd))},
-		}
 	}
 	if o.Locale != "" {
 		p.Locale = stripe.String(o.Locale)

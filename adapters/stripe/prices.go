@@ -35,17 +35,25 @@ func (g *Gateway) Prices(ctx context.Context, plans payment.Plans) (payment.Plan
 // matchesPlan reports whether a price matches a plan's own: an amount per unit, paid in advance. Tiered, package and
 // usage-based prices do not match.
 func matchesPlan(price *stripe.Price, p *payment.Plan) bool {
-	r := price.Recurring
-	return price.Active && r != nil && costs(price, p.Price.Amount) &&
+	return price.Active && costs(price, p.Price.Amount) && recurs(price, p) &&
 		string(price.Currency) == p.Price.Currency &&
-		string(r.Interval) == string(p.Interval) && int(r.IntervalCount) == p.IntervalCount &&
 		price.BillingScheme != stripe.PriceBillingSchemeTiered && price.TransformQuantity == nil &&
-		r.UsageType != stripe.PriceRecurringUsageTypeMetered &&
 		!slices.ContainsFunc(p.CurrencyOptions, func(m payment.Money) bool {
 			option := price.CurrencyOptions[m.Currency]
 			return option == nil || option.UnitAmount != m.Amount ||
 				(option.UnitAmountDecimal != 0 && option.UnitAmountDecimal != float64(m.Amount))
 		})
+}
+
+// recurs reports whether a price is charged in advance for each period of a plan, or once for a credit pack
+// (https://docs.stripe.com/api/prices/object#price_object-type).
+func recurs(price *stripe.Price, p *payment.Plan) bool {
+	r := price.Recurring
+	if p.IsPack() {
+		return r == nil && price.Type == stripe.PriceTypeOneTime
+	}
+	return r != nil && string(r.Interval) == string(p.Interval) && int(r.IntervalCount) == p.IntervalCount &&
+		r.UsageType != stripe.PriceRecurringUsageTypeMetered
 }
 
 // costs reports whether a price is an amount per unit. The unit amount in a price with fractional minor units, or that
@@ -103,7 +111,7 @@ func mirrorInvoice(i *stripe.Invoice) payment.Invoice {
 	if p := i.Parent; p != nil && p.SubscriptionDetails != nil && p.SubscriptionDetails.Subscription != nil {
 		out.Subscription = payment.SubscriptionID(p.SubscriptionDetails.Subscription.ID)
 	}
-	out.BilledTo = billedTo(i)
+	out.BilledTo, out.Pack = billedTo(i), soldPacks(i)
 	for _, tax := range i.TotalTaxes {
 		out.Tax += tax.Amount
 	}

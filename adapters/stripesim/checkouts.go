@@ -8,12 +8,13 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// checkout is a page where a payer starts a subscription (https://docs.stripe.com/api/checkout/sessions), or a customer
+// checkout is a page where a payer starts a subscription, or pays once (https://docs.stripe.com/api/checkout/sessions), or a customer
 // portal (https://docs.stripe.com/api/customer_portal/sessions).
 type checkout struct {
 	terms
 	ID, Customer, Status  string
 	Portal                bool
+	IsOnce                bool // its mode is payment
 	TrialDays             int
 	Metadata              map[string]string
 	AutomaticTax          bool
@@ -24,8 +25,12 @@ type checkout struct {
 }
 
 func (s *account) showCheckout(c *checkout) map[string]any {
+	mode := "subscription"
+	if c.IsOnce {
+		mode = "payment"
+	}
 	out := map[string]any{
-		"id": c.ID, "object": "checkout.session", "mode": "subscription", "status": c.Status, "customer": c.Customer,
+		"id": c.ID, "object": "checkout.session", "mode": mode, "status": c.Status, "customer": c.Customer,
 		"created": c.Created.Unix(), "expires_at": c.Created.Add(payment.CheckoutLasts).Unix(), "livemode": false,
 		"url": nil,
 	}
@@ -50,9 +55,15 @@ func (s *account) createPortal(f form, _ *http.Request) any {
 	}
 }
 
-// createCheckout is POST /v1/checkout/sessions, for subscriptions only.
+// createCheckout is POST /v1/checkout/sessions, for a subscription or for one product that is paid once. Each mode has
+// parameters of its own (https://docs.stripe.com/api/checkout/sessions/create).
 func (s *account) createCheckout(f form, _ *http.Request) any {
-	sold, refused := s.sold(f, "line_items", new(terms))
+	isOnce := f.Get("mode") == "payment"
+	sell := s.sold
+	if isOnce {
+		sell = s.soldOnce
+	}
+	sold, refused := sell(f, "line_items", new(terms))
 	if refused == nil {
 		refused = sold.setCurrency(f.Get("currency"))
 	}
@@ -61,8 +72,12 @@ func (s *account) createCheckout(f form, _ *http.Request) any {
 		return missing(400, "customer")
 	case refused != nil:
 		return *refused
-	case f.Get("mode") != "subscription" || f.Get("success_url") == "":
+	case (!isOnce && f.Get("mode") != "subscription") || f.Get("success_url") == "":
 		return invalid("mode")
+	case isOnce && (len(f.members("subscription_data")) > 0 || f.Get("payment_method_collection") != ""):
+		return invalid("subscription_data")
+	case isOnce != (f.Get("invoice_creation[enabled]") == "true"):
+		return invalid("invoice_creation")
 	case f.Get("tax_id_collection[enabled]") == "true" && f.Get("customer_update[name]") != "auto":
 		// https://docs.stripe.com/tax/checkout/tax-ids#existing-customers
 		return invalid("tax_id_collection")
@@ -72,10 +87,13 @@ func (s *account) createCheckout(f form, _ *http.Request) any {
 		return invalid("payment_method_collection")
 	}
 	c := &checkout{
-		ID: s.id("cs"), Customer: f.Get("customer"), Status: "open", terms: sold,
+		ID: s.id("cs"), Customer: f.Get("customer"), Status: "open", terms: sold, IsOnce: isOnce,
 		TrialDays: int(f.number("subscription_data[trial_period_days]")),
 		Metadata:  f.members("subscription_data[metadata]"), Created: s.now(),
 		SuccessURL: f.Get("success_url"), ReturnURL: f.Get("cancel_url"),
+	}
+	if isOnce {
+		c.Metadata = f.members("invoice_creation[invoice_data][metadata]")
 	}
 	c.AutomaticTax = f.Get("automatic_tax[enabled]") == "true"
 	c.IsMethodOptional = f.Get("payment_method_collection") == "if_required"

@@ -112,7 +112,7 @@ func eventsOf(prefix string, isNew bool, previous, current facts) (types []strin
 		add(isNew, "customer.created")
 		add(!isNew, "customer.updated")
 	case "pm":
-		add(isNew, "payment_method.attached")
+		add(isNew && current.Customer != "", "payment_method.attached")
 		add(!isNew && current.Customer == "" && previous.Customer != "", "payment_method.detached")
 	case "seti":
 		add(isNew, "setup_intent.created")

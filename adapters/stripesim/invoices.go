@@ -26,19 +26,9 @@ type invoice struct {
 	Attempts                                             int       // the first one, and the retries
 	Credited, CreditedLater                              int64     // by credit notes: before and after the payment
 	DueAt                                                time.Time // if it is sent; zero if it is charged
-}
-
-// Charge is a successful payment.
-type Charge struct {
-	ID                     string
-	Customer, Subscription string
-	Amount                 int64
-	Key                    string    // idempotency key of the call; "" for a renewal
-	Period                 time.Time // the start of the period that the invoice is for
-	Invoice, Intent        string
-	Currency               string
-	Created                time.Time
-	Behaviour              behaviour // of its card
+	Method                                               string    // default_payment_method
+	IsTaxed                                              bool      // automatically
+	Metadata                                             map[string]string
 }
 
 func (u *subscription) amount() int64 { return u.sum() }
@@ -76,6 +66,10 @@ func (s *account) showInvoice(i *invoice, expanded []string) map[string]any {
 			"subscription_details": map[string]any{"subscription": i.Subscription}}
 	}
 	maps.Copy(out, i.BilledTo)
+	out["metadata"], out["default_payment_method"] = i.Metadata, orNull(i.Method)
+	if i.Metadata == nil {
+		out["metadata"] = map[string]string{}
+	}
 	out["lines"] = i.showLines()
 	i.showDiscounted(out, expanded)
 	if slices.Contains(expanded, "latest_invoice.confirmation_secret") ||
@@ -155,10 +149,15 @@ func (s *account) wouldDecline(u *subscription, a attempt) (decline string, asks
 // payerOf returns the method that an invoice is charged to, or nil.
 func (s *account) payerOf(i *invoice) *method {
 	u := s.subscription(i.Subscription)
-	if u == nil { // an invoice of its own is charged to the customer's default
-		u = &subscription{Customer: i.Customer}
+	if u != nil {
+		return s.charged(u)
 	}
-	return s.charged(u)
+	for _, m := range s.methods { // an invoice of its own has its own, or is charged to the customer's default
+		if m.ID == cmp.Or(i.Method, s.customer(i.Customer).Default) {
+			return m
+		}
+	}
+	return nil
 }
 
 // bill creates an invoice for u's current period and charges it.
@@ -292,8 +291,12 @@ func (s *account) finalizeInvoice(_ form, r *http.Request) any {
 	return s.showInvoice(i, nil)
 }
 
-// finalize gives a draft its payment intent.
+// finalize gives a draft its number and its payment intent.
 func (s *account) finalize(i *invoice) {
+	if i.Number == "" {
+		s.counts.Invoices++
+		i.Number = "SANDBOX-" + strconv.Itoa(s.counts.Invoices)
+	}
 	i.Status, i.BilledTo = "open", s.customer(i.Customer).billedTo()
 	s.deduct(i)
 	if i.Due == 0 {
@@ -319,8 +322,9 @@ func (s *account) payInvoice(f form, r *http.Request) any {
 		return invalid("off_session") // the one way that is modelled
 	}
 	u := s.subscription(i.Subscription)
-	if u == nil { // an invoice of its own is charged to the customer's default
-		u = &subscription{Customer: i.Customer}
+	if u == nil { // an invoice of its own is charged to its own method, or to the customer's default
+		u = &subscription{Customer: i.Customer, Default: i.Method}
+		u.Plan.Price.Currency = i.Currency
 	}
 	decline, asks := "", false
 	if i.Due > 0 {
@@ -386,12 +390,3 @@ func (s *account) voidInvoice(_ form, r *http.Request) any {
 	}
 	return s.showInvoice(i, nil)
 }
-
-// How subscriptions change with time. Stripe chooses when to retry a failed renewal; here it is every three days, four
-// times.
-const (
-	incompleteFor = 23 * time.Hour
-	retryEvery    = 3 * 24 * time.Hour
-	maxRetries    = 4
-	trialTold     = 3 * 24 * time.Hour // before its end
-)

@@ -125,6 +125,9 @@ func (s *account) sold(f form, prefix string, base *terms) (t terms, refused *re
 	if refused != nil {
 		return t, refused
 	}
+	if s.onceIn(items) {
+		return fail(invalid(prefix))
+	}
 	planned := false
 	for _, i := range items {
 		licensed, metered := s.price(i.price), s.meteredPrice(i.price)
@@ -147,6 +150,12 @@ func (s *account) sold(f form, prefix string, base *terms) (t terms, refused *re
 			if i.quantity != nil {
 				t.Quantity = *i.quantity
 			}
+		case licensed != nil && base.Plan.PriceRef == "": // the first item of something new is the plan's
+			e := extra{ID: s.id("si"), Price: *licensed, Quantity: 1, Taxed: i.taxed}
+			if i.quantity != nil {
+				e.Quantity = *i.quantity
+			}
+			t.Extras = append(t.Extras, e)
 		default:
 			return fail(invalid(i.at))
 		}
@@ -164,6 +173,9 @@ func (s *account) changed(u *subscription, f form, prefix string) (t terms, refu
 	fail := func(r refusal) (terms, *refusal) { return terms{}, &r }
 	if refused != nil {
 		return t, refused
+	}
+	if s.onceIn(items) {
+		return fail(invalid(prefix))
 	}
 	t = u.terms.clone()
 	for _, i := range items {

@@ -149,7 +149,7 @@ func (s *Simulator) onPage(
 	return result.page, cmp.Or(err, result.decline)
 }
 
-// Complete implements ports.SandboxPayer. The subscription is charged to the card, which does not become the customer's
+// Complete implements ports.SandboxPayer. A subscription is charged to the card, which does not become the customer's
 // default.
 func (s *Simulator) Complete(
 	ctx context.Context, l payment.SandboxLink, card payment.Card,
@@ -166,6 +166,9 @@ func (s *Simulator) Complete(
 			return payment.ErrPageNotFound
 		case c.Status != "open":
 			return nil
+		}
+		if c.IsOnce {
+			return a.buyOnPage(c, card)
 		}
 		return a.checkOut(c, card)
 	})

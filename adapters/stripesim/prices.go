@@ -11,13 +11,17 @@ import (
 
 func showPrice(p payment.Plan) map[string]any {
 	base := cmp.Or(p.Base, p.Price)
-	return map[string]any{
+	out := map[string]any{
 		"id": p.PriceRef, "object": "price", "active": !p.Unavailable, "currency": base.Currency,
 		"unit_amount": base.Amount, "type": "recurring",
 		"billing_scheme": "per_unit", "transform_quantity": nil,
 		"recurring": map[string]any{"interval": string(p.Interval), "interval_count": p.IntervalCount,
 			"usage_type": "licensed"}, "livemode": false, "metadata": map[string]string{},
 	}
+	if isOnce(&p) {
+		out["type"], out["recurring"] = "one_time", nil
+	}
+	return out
 }
 
 func (s *account) price(ref string) *payment.Plan {

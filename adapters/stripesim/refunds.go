@@ -11,6 +11,19 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
+// Charge is a successful payment.
+type Charge struct {
+	ID                     string
+	Customer, Subscription string
+	Amount                 int64
+	Key                    string    // idempotency key of the call; "" for a renewal
+	Period                 time.Time // the start of the period that the invoice is for
+	Invoice, Intent        string
+	Currency               string
+	Created                time.Time
+	Behaviour              behaviour // of its card
+}
+
 // refund is money that goes back to a payment method (https://docs.stripe.com/api/refunds/object).
 type refund struct {
 	ID, Charge, Status string

@@ -203,3 +203,12 @@ func (s *account) owed(u *subscription) *invoice {
 	}
 	return nil
 }
+
+// How subscriptions change with time. Stripe chooses when to retry a failed renewal; here it is every three days, four
+// times.
+const (
+	incompleteFor = 23 * time.Hour
+	retryEvery    = 3 * 24 * time.Hour
+	maxRetries    = 4
+	trialTold     = 3 * 24 * time.Hour // before its end
+)

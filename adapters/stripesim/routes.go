@@ -96,7 +96,7 @@ var routes = map[string]route{
 	"POST /v1/checkout/sessions": {
 		"mode customer line_items success_url cancel_url subscription_data automatic_tax customer_update " +
 			"allow_promotion_codes billing_address_collection tax_id_collection payment_method_collection " +
-			"locale currency",
+			"locale currency invoice_creation",
 		"checkout", (*account).createCheckout,
 	},
 	"GET /v1/checkout/sessions": {
@@ -136,7 +136,16 @@ var routes = map[string]route{
 		"amount currency description",
 		"grant", (*account).grant,
 	},
-	"GET /v1/invoices/{id}":       {"expand", "", (*account).readInvoice},
+	"GET /v1/invoices/{id}": {"expand", "", (*account).readInvoice},
+	"POST /v1/invoices": {
+		"customer currency auto_advance pending_invoice_items_behavior default_payment_method automatic_tax " +
+			"metadata expand",
+		"buy", (*account).createInvoice,
+	},
+	"POST /v1/invoiceitems": {
+		"customer invoice pricing quantity",
+		"", (*account).createInvoiceItem,
+	},
 	"POST /v1/invoices/{id}/void": {"", "", (*account).voidInvoice},
 	"POST /v1/invoices/create_preview": {
 		"customer subscription subscription_details discounts schedule schedule_details",

@@ -13,6 +13,18 @@ func (s *Service) AddOns(by identity.Actor) payment.Plans {
 	return s.deps.Terms(by.Org).AddOns.Offered("")
 }
 
+// ordered returns orders with the add-ons as they are configured. payment.ErrAddOnNotFound.
+func (t Terms) ordered(orders []payment.AddOnOrder) ([]payment.AddOnOrder, error) {
+	orders = slices.Clone(orders)
+	for n := range orders {
+		var err error
+		if orders[n].AddOn, err = t.AddOns.FindAddOn(orders[n].ID); err != nil {
+			return nil, err
+		}
+	}
+	return orders, nil
+}
+
 // verifiedAddOns returns orders with the add-ons as they can be bought now: it reads their prices from the gateway.
 // payment.ErrAddOnNotFound.
 func (s *Service) verifiedAddOns(
@@ -21,14 +33,13 @@ func (s *Service) verifiedAddOns(
 	if len(orders) == 0 {
 		return orders, nil
 	}
-	orders = slices.Clone(orders)
+	orders, err := t.ordered(orders)
+	if err != nil {
+		return nil, err
+	}
 	var addOns payment.Plans
 	for _, o := range orders {
-		a, err := t.AddOns.FindAddOn(o.ID)
-		if err != nil {
-			return nil, err
-		}
-		addOns = append(addOns, *a)
+		addOns = append(addOns, *o.AddOn)
 	}
 	current, err := callWithRetry(callCtx,
 		func(ctx context.Context) (payment.Plans, error) { return t.Gateway.Prices(ctx, addOns) })

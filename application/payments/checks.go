@@ -7,19 +7,21 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// verified returns the plans as they can be bought now. It reads the price of the wanted plan from the
+// verified returns plans, or other products, as they can be bought now. It reads the price of the wanted one from the
 // gateway, where it may have changed.
-func (s *Service) verified(callCtx context.Context, t Terms, planID payment.PlanID) (payment.Plans, error) {
-	plan, err := t.Plans.Find(planID)
+func (s *Service) verified(
+	callCtx context.Context, t Terms, plans payment.Plans, id payment.PlanID,
+) (payment.Plans, error) {
+	plan, err := plans.Find(id)
 	if err != nil {
-		return t.Plans, nil // the caller reports the unknown plan
+		return plans, nil // the caller reports what is unknown
 	}
 	current, err := callWithRetry(callCtx,
 		func(ctx context.Context) (payment.Plans, error) { return t.Gateway.Prices(ctx, payment.Plans{*plan}) })
 	if err != nil {
 		return nil, err
 	}
-	return t.Plans.Replace(current[0]), nil
+	return plans.Replace(current[0]), nil
 }
 
 // fresh returns a customer whose subscription was just read: what someone has changed at the gateway decides about a
@@ -46,7 +48,7 @@ func (s *Service) verifiedChange(
 	if plan == nil || c.Pending != nil || c.Subscription == nil || c.Subscription.Plan == *plan {
 		return t.Plans, nil
 	}
-	return s.verified(callCtx, t, *plan)
+	return s.verified(callCtx, t, t.Plans, *plan)
 }
 
 // checkChange asks the gateway for what a change needs: whether the plan is sold at its price, a code's promotion, and

@@ -44,6 +44,11 @@ func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*payment
 	if err != nil {
 		return nil, err
 	}
+	if c != nil && c.MayCheckOut(now) && len(t.CreditPacks) > 0 { // the payer may have bought one there
+		if _, _, err := s.readMirror(ctx, by, t, invoices); err != nil {
+			return nil, err
+		}
+	}
 	reports, err := s.reported(ctx, by, t, c, now)
 	if err != nil {
 		return nil, err
@@ -53,11 +58,15 @@ func (s *Service) Entitlements(ctx context.Context, by identity.Actor) (*payment
 	return t.Plans.Entitlements(c, g, now, t.Grace, limits, usage, reports), nil
 }
 
-// reported returns the sums that the application has reported, each in the period of its feature.
+// reported returns what the application has reported of each feature in its period, with the credit packs.
 func (s *Service) reported(
 	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer, now time.Time,
-) (map[string]int64, error) {
-	reports, sums := map[string]int64{}, map[time.Time]map[string]int64{} // by the start of the period
+) (map[string]payment.Tally, error) {
+	packs, err := s.credit(ctx, by, t, c, now)
+	if err != nil {
+		return nil, err
+	}
+	reports, sums := map[string]payment.Tally{}, map[time.Time]map[string]payment.Tally{} // by the period's start
 	for feature := range t.Plans.Reportable() {
 		start := t.Plans.PeriodOf(c, feature, now).Start
 		if sums[start] == nil {
@@ -66,7 +75,9 @@ func (s *Service) reported(
 				return nil, err
 			}
 		}
-		reports[feature] = sums[start][feature]
+		tally := sums[start][feature]
+		tally.Packs = packs[feature]
+		reports[feature] = tally
 	}
 	return reports, nil
 }

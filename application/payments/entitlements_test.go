@@ -39,7 +39,8 @@ func TestEntitlements(t *testing.T) {
 		s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, payment.ErrGatewayTimeout)
 		s.usage.EXPECT().Amounts(s.ctx, identity.WorkspaceID("acme"), now).Return(quota.Amounts{Members: 3}, nil)
 		s.meters.EXPECT().Sums(s.ctx, identity.WorkspaceID("acme"),
-			now.Add(-time.Hour)).Return(map[string]int64{"messages": 4}, nil)
+			now.Add(-time.Hour)).Return(map[string]payment.Tally{"messages": {Used: 4}}, nil)
+		s.meters.EXPECT().Packs(any, identity.WorkspaceID("acme"), "sandbox").Return(nil, nil)
 		e, err := s.Entitlements(s.ctx, member)
 		require.NoError(t, err)
 		got := map[string]payment.Allowance{}
@@ -60,6 +61,7 @@ func TestEntitlements(t *testing.T) {
 			s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, nil)
 			s.usage.EXPECT().Amounts(any, any, any).Return(quota.Amounts{}, nil)
 			s.meters.EXPECT().Sums(any, any, any).AnyTimes().Return(nil, nil)
+			s.meters.EXPECT().Packs(any, any, any).Return(nil, nil)
 			e, err := s.Entitlements(s.ctx, member)
 			require.NoError(t, err)
 			assert.That(t, e.Entitled == tt.entitled && (e.Plan != nil) == tt.entitled, "%s: %+v", name, e)
@@ -128,16 +130,18 @@ func TestReportUsage(t *testing.T) {
 	period := payment.Period{Start: now.Add(-time.Hour), End: now.Add(-time.Hour).AddDate(0, 1, 0)}
 	t.Run("usage beyond the limit counts", func(t *testing.T) {
 		s, reports := onBasic(t), []payment.UsageReport(nil)
-		s.counts(&reports, payment.UsageOutcome{Sum: 12})
+		s.counts(&reports, payment.UsageOutcome{Tally: payment.Tally{Used: 12}})
 		got, err := s.ReportUsage(s.ctx, owner, request(8, "one"))
 		require.NoError(t, err)
-		want := payment.UsageReport{Feature: "messages", Quantity: 8, Key: "one", At: now, Period: period}
-		assert.That(t, len(reports) == 1 && reports[0] == want && got.Used == 12 && got.Limit == 10 &&
+		assert.That(t, len(reports) == 1 && *reports[0].Allowance == 10, "reports %+v", reports)
+		want := payment.UsageReport{Feature: "messages", Quantity: 8, Key: "one", At: now, Period: period,
+			Account: "sandbox", Rules: payment.PackRules{Now: now}, Allowance: reports[0].Allowance}
+		assert.That(t, reports[0] == want && got.Used == 12 && got.Limit == 10 &&
 			!got.Repeated && got.Period == period, "ReportUsage = %+v of %+v", got, reports)
 	})
 	t.Run("a repeated report returns the sum", func(t *testing.T) {
 		s, reports := onBasic(t), []payment.UsageReport(nil)
-		s.counts(&reports, payment.UsageOutcome{Sum: 8, IsRepeated: true})
+		s.counts(&reports, payment.UsageOutcome{Tally: payment.Tally{Used: 8}, IsRepeated: true})
 		got, err := s.ReportUsage(s.ctx, owner, request(8, "one"))
 		require.NoError(t, err)
 		assert.That(t, got.Used == 8 && got.Repeated, "ReportUsage = %+v", got)
@@ -165,8 +169,8 @@ func TestReportUsage(t *testing.T) {
 	})
 	t.Run("of many reports, each has its own result", func(t *testing.T) {
 		s, reports := onBasic(t), []payment.UsageReport(nil)
-		s.counts(&reports, payment.UsageOutcome{Sum: 8},
-			payment.UsageOutcome{Sum: 8, Refusal: payment.ErrUsageBelowZero})
+		s.counts(&reports, payment.UsageOutcome{Tally: payment.Tally{Used: 8}},
+			payment.UsageOutcome{Tally: payment.Tally{Used: 8}, Refusal: payment.ErrUsageBelowZero})
 		got, err := s.ReportUsages(s.ctx, owner, []payment.UsageRequest{
 			request(0, ""), request(8, ""), {Feature: "tokens", Quantity: 1}, request(-9, ""),
 		})
@@ -180,14 +184,14 @@ func TestReportUsage(t *testing.T) {
 func TestConsumeUsage(t *testing.T) {
 	t.Run("usage within the limit counts", func(t *testing.T) {
 		s, reports := onBasic(t), []payment.UsageReport(nil)
-		s.counts(&reports, payment.UsageOutcome{Sum: 10})
+		s.counts(&reports, payment.UsageOutcome{Tally: payment.Tally{Used: 10}})
 		got, err := s.ConsumeUsage(s.ctx, owner, request(3, ""))
 		require.NoError(t, err)
-		assert.That(t, *reports[0].Limit == 10 && got.Used == 10, "%+v of %+v", got, reports)
+		assert.That(t, *reports[0].Allowance == 10 && reports[0].IsLimited && got.Used == 10, "%+v of %+v", got, reports)
 	})
 	t.Run("more is refused, with the plan that allows it", func(t *testing.T) {
 		s, reports := onBasic(t), []payment.UsageReport(nil)
-		s.counts(&reports, payment.UsageOutcome{Sum: 8, Refusal: payment.ErrUsageLimit})
+		s.counts(&reports, payment.UsageOutcome{Tally: payment.Tally{Used: 8}, Refusal: payment.ErrUsageLimit})
 		_, err := s.ConsumeUsage(s.ctx, owner, request(3, ""))
 		e, _ := errors.AsType[*quota.LimitError](err)
 		assert.That(t, errors.Is(err, quota.ErrPlanLimit) && e.Kind == "messages" && e.Limit == 10 && e.Lifted != nil &&
@@ -204,12 +208,12 @@ func TestConsumeUsage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s, reports := onBasic(t), []payment.UsageReport(nil)
 			s.kept.Subscription.Status, s.kept.Subscription.Plan = tt.status, tt.plan
-			s.counts(&reports, payment.UsageOutcome{Sum: 3})
+			s.counts(&reports, payment.UsageOutcome{Tally: payment.Tally{Used: 3}})
 			_, err := s.ConsumeUsage(s.ctx, owner, request(3, ""))
 			require.NoError(t, err)
 			limit := int64(-1)
-			if reports[0].Limit != nil {
-				limit = *reports[0].Limit
+			if reports[0].Allowance != nil {
+				limit = *reports[0].Allowance
 			}
 			assert.Equal(t, "the limit", limit, tt.limit)
 		})

@@ -50,19 +50,21 @@ func (s *Service) Portal(ctx context.Context, by identity.Actor, returnURL strin
 	return &HostedPage{URL: url, Gateway: t.Kind}, err
 }
 
-// CheckoutRequest is a caller's request for a page where the payer starts a subscription.
+// CheckoutRequest is a caller's request for a page where the payer starts a subscription, or buys credit packs.
 type CheckoutRequest struct {
-	Plan                  payment.PlanID
-	Quantity              int    // 1 to 10000; 0 asks for what the plan needs
+	Plan                  payment.PlanID // or of the credit pack
+	IsPack                bool
+	Quantity              int    // 1 to 10000, 1 to payment.MaxPacks; 0 asks for what the plan needs
 	Currency              string // "" for the plan's own
+	AddOns                []payment.AddOnOrder
 	NoTrial               bool
 	SuccessURL, CancelURL string
 	payment.CheckoutPage
 }
 
-// Checkout returns a page where the payer starts a subscription. Earlier pages of the workspace end, so that a payer
+// Checkout returns a page where the payer starts a subscription, or buys credit packs. Earlier pages of the workspace end, so that a payer
 // does not start two. Each call creates a page under its own key: a key of the caller would return the page that
-// an earlier call created and this one has ended. The subscription is mirrored when the gateway reports it.
+// an earlier call created and this one has ended. What is paid there is mirrored when the gateway reports it.
 // payment.ErrSubscriptionExists, payment.ErrPending, payment.ErrTrialUsed, payment.ErrSeatsInUse.
 func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutRequest) (*HostedPage, error) {
 	t, err := s.termsForManager(by)
@@ -75,15 +77,8 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	plan, err := t.Plans.Find(w.Plan) // before a customer is created
+	products, err := s.checkoutProducts(ctx, by, t, &w) // before a customer is created
 	if err != nil {
-		return nil, err
-	}
-	members, err := s.members(ctx, by, t)
-	if err != nil {
-		return nil, err
-	}
-	if w.Quantity, err = plan.SeatsFor(members, w.Quantity); err != nil {
 		return nil, err
 	}
 	callCtx, cancel := outbound(ctx)
@@ -92,8 +87,11 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	if err != nil {
 		return nil, err
 	}
-	plans, err := s.verified(callCtx, t, w.Plan)
+	products, err = s.verified(callCtx, t, products, w.Plan)
 	if err != nil {
+		return nil, err
+	}
+	if w.AddOns, err = s.verifiedAddOns(callCtx, t, w.AddOns); err != nil {
 		return nil, err
 	}
 	now, err := t.now(ctx, by, c)
@@ -101,7 +99,8 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 		return nil, err
 	}
 	start := payment.CheckoutRequest{
-		Plan: w.Plan, Quantity: w.Quantity, Currency: w.Currency, NoTrial: w.NoTrial, Ended: c.CheckoutUntil,
+		Plan: w.Plan, IsPack: w.IsPack, Quantity: w.Quantity, Currency: w.Currency, NoTrial: w.NoTrial, Ended: c.CheckoutUntil,
+		AddOns: w.AddOns,
 	}
 	if c.Pending == nil {
 		r, endedAt, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
@@ -114,7 +113,7 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 		}
 	}
 	start.Key = newKey()
-	c, order, err := s.startCheckout(ctx, by, t, now, start, plans)
+	c, order, err := s.startCheckout(ctx, by, t, now, start, products)
 	if err != nil {
 		return nil, err
 	}
@@ -123,6 +122,26 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	url, err := s.createCheckout(callCtx, t, c, start.Key, order)
 	storeErr := s.endStart(ctx, by, t, c, order, err)
 	return &HostedPage{URL: url, Gateway: t.Kind}, errors.Join(err, storeErr)
+}
+
+// checkoutProducts returns the plans or the credit packs that w asks for one of, and completes its quantity.
+func (s *Service) checkoutProducts(
+	ctx context.Context, by identity.Actor, t Terms, w *CheckoutRequest,
+) (payment.Plans, error) {
+	if w.IsPack {
+		w.Quantity = max(w.Quantity, 1)
+		_, err := t.CreditPacks.FindPack(w.Plan)
+		return t.CreditPacks, err
+	}
+	plan, err := t.Plans.Find(w.Plan)
+	if err != nil {
+		return nil, err
+	}
+	members, err := s.members(ctx, by, t)
+	if err == nil {
+		w.Quantity, err = plan.SeatsFor(members, w.Quantity)
+	}
+	return t.Plans, err
 }
 
 // startCheckout stores that a page is created. If it has a trial, it claims the addresses of the owners for that, or
@@ -238,9 +257,9 @@ func (s *Service) SandboxPage(
 	return onPage(s, org, func(p ports.SandboxPayer) (*payment.SandboxPage, error) { return p.Page(ctx, link) })
 }
 
-// CompleteCheckout starts a checkout page's subscription, or pays an invoice's page, with a test card, as the payer. It
-// returns the page. payment.ErrPageNotFound, payment.ErrTestCardsOnly, payment.ErrMethodExpired,
-// *payment.DeclinedError, payment.ErrSubscriptionExists, payment.ErrInvoiceNotPayable.
+// CompleteCheckout pays on a checkout page, or on an invoice's page, with a test card, as the payer. It returns the page.
+// payment.ErrPageNotFound, payment.ErrTestCardsOnly, payment.ErrMethodExpired, *payment.DeclinedError,
+// payment.ErrSubscriptionExists, payment.ErrInvoiceNotPayable.
 func (s *Service) CompleteCheckout(
 	ctx context.Context, org identity.OrgID, link payment.SandboxLink, card payment.Card,
 ) (*payment.SandboxPage, error) {

@@ -20,7 +20,7 @@ const settledAfter = 2 * time.Minute
 // result is an operation's outcome at the gateway.
 type result struct {
 	subscriptions []payment.GatewaySubscription
-	paid          payment.InvoicePayment // of a Pay
+	paid          payment.InvoicePayment // of a Pay or a Buy
 }
 
 // settle performs the pending operation at the gateway, and records the outcome, even if the caller goes away. An
@@ -42,7 +42,7 @@ func (s *Service) settle(
 	var current *payment.Customer
 	for isSettled := false; ; {
 		current, err = s.update(ctx, by, t, func(c *payment.Customer) error {
-			if op.Kind == payment.Pay {
+			if op.Kind == payment.Pay || op.Kind == payment.Buy {
 				isSettled = c.SettlePayment(by, op.Key, look, out.paid, out.subscriptions, t.Plans)
 			} else {
 				isSettled = c.Settle(by, op.Key, look, out.subscriptions, t.Plans)
@@ -164,7 +164,7 @@ func (s *Service) lookUpOutcome(
 	switch op.Kind {
 	case payment.Subscribe:
 		found = slices.ContainsFunc(all, func(h payment.GatewaySubscription) bool { return h.Key == op.Key })
-	case payment.Pay:
+	case payment.Pay, payment.Buy:
 		if found, out.paid, err = s.paidInvoice(callCtx, t, c, op); err != nil {
 			return result{}, &payment.UnsettledError{Refusal: err.Error()}
 		}
@@ -181,7 +181,7 @@ func (s *Service) lookUpOutcome(
 	return result{}, &payment.Rejection{Reason: refusal.Error()}
 }
 
-// paidInvoice reports whether a Pay's invoice is paid at the gateway.
+// paidInvoice reports whether a Pay's invoice is paid at the gateway, or a Buy's is paid or can be.
 func (s *Service) paidInvoice(
 	callCtx context.Context, t Terms, c *payment.Customer, op *payment.Operation,
 ) (found bool, p payment.InvoicePayment, err error) {
@@ -189,6 +189,12 @@ func (s *Service) paidInvoice(
 		func(ctx context.Context) ([]payment.Invoice, error) { return t.Gateway.Invoices(ctx, c.ID, "") })
 	if err != nil {
 		return false, p, err
+	}
+	if op.Kind == payment.Buy {
+		if i := soldBy(all, op.Key); i != nil && (i.Status == payment.Paid || i.Status == payment.Open) {
+			return true, payment.InvoicePayment{Invoice: *i}, nil
+		}
+		return false, p, nil
 	}
 	for _, i := range all {
 		if i.ID == op.Invoice && i.Status == payment.Paid {
@@ -208,6 +214,8 @@ func (s *Service) perform(
 	switch op.Kind {
 	case payment.Pay:
 		return s.pay(callCtx, t, c, op)
+	case payment.Buy:
+		return s.buy(callCtx, t, c, op, plan)
 	case payment.Cancel:
 		reason := op.Why()
 		for _, id := range op.Also {

@@ -32,6 +32,7 @@ type Terms struct {
 	WebhookKeys    []secret.String    // keys that may have signed an event
 	Plans          payment.Plans
 	AddOns         payment.Plans // that can be bought beside a plan
+	CreditPacks    payment.Plans // that are bought once
 	Grace          time.Duration // how long a past-due subscription still entitles
 	Limits         payment.CardLimits
 	Trials         payment.TrialRules

@@ -28,8 +28,8 @@ func (s *Service) ReportUsage(ctx context.Context, by identity.Actor, w payment.
 	return first(s.reportUsage(ctx, by, false, w))
 }
 
-// ConsumeUsage is ReportUsage for usage that counts only within the limit of the workspace's plan: *quota.LimitError
-// if it exceeds that. Of several calls that compete for the rest, as many succeed as it suffices for.
+// ConsumeUsage is ReportUsage for usage that counts only within the limit of the workspace's plan and its credit packs:
+// *quota.LimitError if it exceeds that. Of several calls that compete for the rest, as many succeed as it suffices for.
 func (s *Service) ConsumeUsage(ctx context.Context, by identity.Actor, w payment.UsageRequest) (*Reported, error) {
 	return first(s.reportUsage(ctx, by, true, w))
 }
@@ -70,9 +70,8 @@ func (s *Service) reportUsage(
 			out[n].Refusal = err
 			continue
 		}
-		if isLimited {
-			r.Limit = t.limitOf(c, now, &r)
-		}
+		r.Account, r.Rules, r.IsLimited = t.Account, t.packRules(now), isLimited
+		r.Allowance = t.allowanceOf(c, now, &r)
 		reports, indices = append(reports, r), append(indices, n)
 	}
 	if len(reports) == 0 {
@@ -84,7 +83,7 @@ func (s *Service) reportUsage(
 	}
 	for i, n := range indices {
 		r, o := &reports[i], &outcomes[i]
-		e := t.usageOf(c, now, r.Feature, o.Sum)
+		e := t.usageOf(c, now, r.Feature, o.Tally)
 		out[n] = Reported{Allowance: *e.Allowance(r.Feature), Repeated: o.IsRepeated, Refusal: o.Refusal}
 		if errors.Is(o.Refusal, payment.ErrUsageLimit) {
 			out[n].Refusal = e.Exhausted(t.Plans, r)
@@ -94,14 +93,15 @@ func (s *Service) reportUsage(
 }
 
 // usageOf returns the entitlements of c at now, with the usage of one feature that the application counts.
-func (t Terms) usageOf(c *payment.Customer, now time.Time, feature string, sum int64) *payment.Entitlements {
+func (t Terms) usageOf(c *payment.Customer, now time.Time, feature string, tally payment.Tally) *payment.Entitlements {
 	return t.Plans.Entitlements(c, t.grant(c, now), now, t.Grace, quota.Limits{}, quota.Amounts{},
-		map[string]int64{feature: sum})
+		map[string]payment.Tally{feature: tally})
 }
 
-// limitOf returns the limit for a report at now, or nil.
-func (t Terms) limitOf(c *payment.Customer, now time.Time, r *payment.UsageReport) *int64 {
-	if a := t.usageOf(c, now, r.Feature, 0).Allowance(r.Feature); a.Origin != payment.NoLimit {
+// allowanceOf returns the plan's limit for a report at now, without credit packs; nil without a limit.
+func (t Terms) allowanceOf(c *payment.Customer, now time.Time, r *payment.UsageReport) *int64 {
+	a := t.usageOf(c, now, r.Feature, payment.Tally{}).Allowance(r.Feature)
+	if a.Origin != payment.NoLimit {
 		return &a.Limit
 	}
 	return nil

@@ -172,7 +172,10 @@ func (s *Service) Subscribe(
 	w.Ended = c.CheckoutUntil
 	isChecked := c.Pending == nil // otherwise it was checked when it began, or has to wait
 	if isChecked {
-		if plans, err = s.verified(callCtx, t, w.Plan); err != nil {
+		if plans, err = s.verified(callCtx, t, t.Plans, w.Plan); err != nil {
+			return nil, err
+		}
+		if w.AddOns, err = s.verifiedAddOns(callCtx, t, w.AddOns); err != nil {
 			return nil, err
 		}
 		// A subscription may have been created elsewhere, or by a call whose response was lost.

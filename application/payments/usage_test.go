@@ -22,7 +22,7 @@ func byUsage(t *testing.T) *mockedService {
 
 func TestUsageIsQueuedForTheGateway(t *testing.T) {
 	s := byUsage(t)
-	s.meters.EXPECT().Add(any, owner, any).Return([]payment.UsageOutcome{{Sum: 8}}, nil)
+	s.meters.EXPECT().Add(any, owner, any).Return([]payment.UsageOutcome{{Tally: payment.Tally{Used: 8}}}, nil)
 	s.meters.EXPECT().QueueUsage(any, owner, any, now).DoAndReturn(
 		func(_ context.Context, _ identity.Actor, e payment.UsageEvent, _ time.Time) error {
 			assert.That(t, e.ID != "" && e.Account == "sandbox" && e.Customer == "cus_1" && e.Feature == "messages" &&
@@ -32,7 +32,7 @@ func TestUsageIsQueuedForTheGateway(t *testing.T) {
 	_, err := s.ReportUsage(s.ctx, owner, payment.UsageRequest{Feature: "messages", Quantity: 8, Key: "one"})
 	require.NoError(t, err)
 	assert.That(t, s.queued[payment.UsageJob].Subject == "cus_1", "%+v", s.queued)
-	s.meters.EXPECT().Add(any, owner, any).Return([]payment.UsageOutcome{{Sum: 8, IsRepeated: true}}, nil) // not again
+	s.meters.EXPECT().Add(any, owner, any).Return([]payment.UsageOutcome{{Tally: payment.Tally{Used: 8}, IsRepeated: true}}, nil) // not again
 	_, err = s.ReportUsage(s.ctx, owner, payment.UsageRequest{Feature: "messages", Quantity: 8, Key: "one"})
 	require.NoError(t, err)
 }

@@ -56,6 +56,8 @@ const (
 	CodeContractBreak                 Code = "contract_break"                   // Contract break
 	CodeCopyTooLarge                  Code = "copy_too_large"                   // Copy too large
 	CodeCredentialChanged             Code = "credential_changed"               // Credential changed
+	CodeCreditPackNotFound            Code = "credit_pack_not_found"            // Credit pack not found
+	CodeCreditPackUnavailable         Code = "credit_pack_unavailable"          // Credit pack unavailable
 	CodeCrossOrigin                   Code = "cross_origin"                     // Page of another origin
 	CodeCurrencyConflict              Code = "currency_conflict"                // Currency conflict
 	CodeDailyRepliesReached           Code = "daily_replies_reached"            // Daily limit of replies
@@ -1513,16 +1515,22 @@ type CheckThreshold struct {
 
 // CheckoutSessionCreate is a type of the API.
 type CheckoutSessionCreate struct {
-	PlanID string `json:"plan_id"`
-	// Default: 1; for a plan with `seats`, what the members need.
+	// Required without a `credit_pack_id`.
+	PlanID *string `json:"plan_id,omitzero"`
+	// Sells credit packs instead of a plan. Not together with `plan_id`, `currency`, `add_ons`, `trial` and
+	// `payment_method_optional`.
+	CreditPackID *string `json:"credit_pack_id,omitzero"`
+	// Default: 1; for a plan with `seats`, what the members need. At most 1,000 credit packs.
 	Quantity *int `json:"quantity,omitzero"`
 	// One of the plan's `currency_options`, or the currency of its price, which is the default.
 	Currency *string `json:"currency,omitzero"`
+	// Add-ons that are bought with the plan. They have its period and currency, and its trial.
+	AddOns []AddOnQuantity `json:"add_ons,omitzero"`
 	// `false` begins without a trial.
 	Trial *bool `json:"trial,omitzero"`
-	// To which the payer goes when the subscription has started.
+	// To which the payer goes after the purchase.
 	SuccessURL string `json:"success_url"`
-	// To which the payer goes without a subscription.
+	// To which the payer goes without a purchase.
 	CancelURL string `json:"cancel_url"`
 	// Whether the payer can enter a promotion code.
 	AllowPromotionCodes *bool `json:"allow_promotion_codes,omitzero"`
@@ -1793,6 +1801,67 @@ type ConnectionVerify struct {
 	// The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one.
 	Credential map[string]any     `json:"credential,omitzero"`
 	Consent    *ConnectionConsent `json:"consent,omitzero"`
+}
+
+// CreditPack is a type of the API.
+type CreditPack struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// For each, once.
+	Price Money `json:"price"`
+	// What each adds to limits.
+	Limits map[string]int64 `json:"limits"`
+	// After how many days what is left expires. `null` if it does not.
+	ExpiresAfterDays *int `json:"expires_after_days"`
+	// Whether it can be bought.
+	Available bool `json:"available"`
+}
+
+// CreditPackBalance is a type of the API.
+type CreditPackBalance struct {
+	CreditPackID string `json:"credit_pack_id"`
+	// The invoice that paid it.
+	InvoiceID string `json:"invoice_id"`
+	// What the purchase has added.
+	Granted int64 `json:"granted"`
+	// What is left of it.
+	Remaining int64     `json:"remaining"`
+	BoughtAt  time.Time `json:"bought_at"`
+	// When what is left expires. `null` if it does not.
+	ExpiresAt *time.Time `json:"expires_at"`
+}
+
+// CreditPackCheckoutStartedData is a type of the API. The data of credit_pack.checkout_started: A user opened a
+// checkout page for credit packs.
+type CreditPackCheckoutStartedData struct {
+	CreditPackID string `json:"credit_pack_id"`
+	Quantity     int64  `json:"quantity"`
+}
+
+// CreditPackPurchase is a type of the API.
+type CreditPackPurchase struct {
+	CreditPackID string `json:"credit_pack_id"`
+	// How many.
+	Quantity *int `json:"quantity,omitzero"`
+}
+
+// CreditPackPurchasedData is a type of the API. The data of credit_pack.purchased: Credit packs were paid, and
+// add to limits.
+type CreditPackPurchasedData struct {
+	CreditPackID string         `json:"credit_pack_id"`
+	Quantity     int64          `json:"quantity"`
+	Limits       map[string]int `json:"limits"`
+	Amount       int64          `json:"amount"`
+	Currency     string         `json:"currency"`
+	ExpiresAt    *time.Time     `json:"expires_at,omitzero"`
+}
+
+// CreditPackRequestedData is a type of the API. The data of credit_pack.requested: A user asked to buy credit
+// packs.
+type CreditPackRequestedData struct {
+	CreditPackID string `json:"credit_pack_id"`
+	Quantity     int64  `json:"quantity"`
 }
 
 // Delimiter is a type of the API. A character between values.
@@ -2214,7 +2283,8 @@ type EmbedTurn struct {
 
 // EntitlementLimit is a type of the API.
 type EntitlementLimit struct {
-	// `null` if none.
+	// `null` if none. The sum of the plan, its add-ons, what credit packs have paid for in the period, and what is
+	// left of them.
 	Limit *int64 `json:"limit"`
 	// What the workspace uses now; for limits that the application counts, in the current period.
 	Used int64 `json:"used"`
@@ -2224,6 +2294,9 @@ type EntitlementLimit struct {
 	Source string `json:"source"`
 	// Atrium enforces what it counts.
 	CountedBy string `json:"counted_by"`
+	// The credit packs of which something is left, in the order in which they are spent. Empty for what Atrium
+	// counts.
+	CreditPacks []CreditPackBalance `json:"credit_packs"`
 	// The start of the period over which the application's reports are summed: the subscription's period for the
 	// feature that the gateway bills by usage, else a month of the workspace. Missing for what Atrium counts.
 	PeriodStart *time.Time `json:"period_start,omitzero"`
@@ -2848,6 +2921,8 @@ type Invoice struct {
 	BillingDetails *InvoiceBillingDetails `json:"billing_details"`
 	// The subscription that it bills. `null` if it bills something else.
 	SubscriptionID *string `json:"subscription_id"`
+	// The credit packs that it sells. `null` if it bills something else.
+	CreditPackID *string `json:"credit_pack_id"`
 	// How often it was charged: the first time, and each time that the gateway has repeated it by itself.
 	AttemptCount int `json:"attempt_count"`
 	// When the gateway charges it again by itself. `null` if it does not.
@@ -3489,8 +3564,10 @@ type Plan struct {
 type PlanList struct {
 	Data []Plan `json:"data"`
 	// What can be bought beside a plan.
-	AddOns     []AddOn `json:"add_ons"`
-	NextCursor *string `json:"next_cursor"`
+	AddOns []AddOn `json:"add_ons"`
+	// What can be bought once, also without a plan.
+	CreditPacks []CreditPack `json:"credit_packs"`
+	NextCursor  *string      `json:"next_cursor"`
 }
 
 // PortalSessionCreate is a type of the API.
@@ -5868,6 +5945,8 @@ type SubscriptionCreate struct {
 	Quantity *int `json:"quantity,omitzero"`
 	// One of the plan's `currency_options`, or the currency of its price, which is the default.
 	Currency *string `json:"currency,omitzero"`
+	// Add-ons that are bought with the plan. They have its period and currency, and its trial.
+	AddOns []AddOnQuantity `json:"add_ons,omitzero"`
 	// A code for a discount. Its case does not count.
 	PromotionCode *string `json:"promotion_code,omitzero"`
 	// `false` begins without a trial.
@@ -5977,9 +6056,10 @@ type SubscriptionRequestFailedData struct {
 // SubscriptionRequestedData is a type of the API. The data of subscription.requested: A user asked for a
 // subscription.
 type SubscriptionRequestedData struct {
-	PlanID      string  `json:"plan_id"`
-	Quantity    int64   `json:"quantity"`
-	PromotionID *string `json:"promotion_id,omitzero"`
+	PlanID      string   `json:"plan_id"`
+	Quantity    int64    `json:"quantity"`
+	AddOns      []string `json:"add_ons,omitzero"`
+	PromotionID *string  `json:"promotion_id,omitzero"`
 }
 
 // SubscriptionStartedData is a type of the API. The data of subscription.started: The subscription began.
@@ -6114,9 +6194,11 @@ type UsageReported struct {
 	Feature string `json:"feature"`
 	// The sum of the current period. It stays at 9007199254740991, the largest integer that JavaScript represents.
 	Used int64 `json:"used"`
-	// `null` if the plan does not limit the feature.
+	// As in the entitlements. `null` if the plan does not limit the feature.
 	Limit     *int64 `json:"limit"`
 	Remaining *int64 `json:"remaining"`
+	// As in the entitlements.
+	CreditPacks []CreditPackBalance `json:"credit_packs"`
 	// Whether a report with this `idempotency_key` was counted before. This one was not counted.
 	Repeated    bool      `json:"repeated"`
 	PeriodStart time.Time `json:"period_start"`
@@ -6747,6 +6829,9 @@ const (
 	EventTypeConnectionRenamed                 = "connection.renamed"
 	EventTypeConnectionRevoked                 = "connection.revoked"
 	EventTypeConnectionVerified                = "connection.verified"
+	EventTypeCreditPackCheckoutStarted         = "credit_pack.checkout_started"
+	EventTypeCreditPackPurchased               = "credit_pack.purchased"
+	EventTypeCreditPackRequested               = "credit_pack.requested"
 	EventTypeDisputeClosed                     = "dispute.closed"
 	EventTypeDisputeOpened                     = "dispute.opened"
 	EventTypeEmbedTokenCreated                 = "embed_token.created"
@@ -6942,6 +7027,12 @@ func (e *Event) Typed() (any, error) {
 		data = new(ConnectionRevokedData)
 	case EventTypeConnectionVerified:
 		data = new(ConnectionVerifiedData)
+	case EventTypeCreditPackCheckoutStarted:
+		data = new(CreditPackCheckoutStartedData)
+	case EventTypeCreditPackPurchased:
+		data = new(CreditPackPurchasedData)
+	case EventTypeCreditPackRequested:
+		data = new(CreditPackRequestedData)
 	case EventTypeDisputeClosed:
 		data = new(DisputeClosedData)
 	case EventTypeDisputeOpened:
@@ -7501,6 +7592,7 @@ type PaymentsService struct {
 	client           *Client
 	Adjustments      *PaymentsAdjustmentsService
 	CheckoutSessions *PaymentsCheckoutSessionsService
+	CreditPacks      *PaymentsCreditPacksService
 	Details          *PaymentsDetailsService
 	Entitlements     *PaymentsEntitlementsService
 	Invoices         *PaymentsInvoicesService
@@ -7519,6 +7611,7 @@ func newPaymentsService(c *Client) *PaymentsService {
 	return &PaymentsService{client: c,
 		Adjustments:      newPaymentsAdjustmentsService(c),
 		CheckoutSessions: newPaymentsCheckoutSessionsService(c),
+		CreditPacks:      newPaymentsCreditPacksService(c),
 		Details:          newPaymentsDetailsService(c),
 		Entitlements:     newPaymentsEntitlementsService(c),
 		Invoices:         newPaymentsInvoicesService(c),
@@ -7550,6 +7643,15 @@ type PaymentsCheckoutSessionsService struct {
 
 func newPaymentsCheckoutSessionsService(c *Client) *PaymentsCheckoutSessionsService {
 	return &PaymentsCheckoutSessionsService{client: c}
+}
+
+// PaymentsCreditPacksService has the calls of payments.creditPacks.
+type PaymentsCreditPacksService struct {
+	client *Client
+}
+
+func newPaymentsCreditPacksService(c *Client) *PaymentsCreditPacksService {
+	return &PaymentsCreditPacksService{client: c}
 }
 
 // PaymentsDetailsService has the calls of payments.details.
@@ -9407,26 +9509,45 @@ func (s *PaymentsAdjustmentsService) Create(ctx context.Context, body PaymentAdj
 // Create: Create a link to the gateway's checkout.
 //
 // Requires the admin role in the workspace. Returns the address of a gateway page where the payer starts a
-// subscription, within 24 hours. The errors are those of `POST /api/payments/subscriptions`. The link ends with
-// the next one of the workspace, and when a subscription is created in another way. Of two links that are
-// created at the same moment, one is refused with 409 `payment_pending`.
+// subscription, or buys credit packs (`credit_pack_id`), within 24 hours. The errors are those of `POST
+// /api/payments/subscriptions`. The link ends with the next one of the workspace, and when a subscription is
+// created in another way. Of two links that are created at the same moment, one is refused with 409
+// `payment_pending`.
 //
 // The subscription begins with the trial of its plan, if the workspace had none. If the organisation gives one
 // trial for each e-mail address, 409 `trial_used` is returned for an owner who has had one; with `trial: false`
 // there is none. If it gives one for each card, a trial that begins with a card that has had one ends at once,
 // without a charge: the event is `trial.refused`.
 //
-// The payer goes back to `success_url` or `cancel_url`. The subscription is shown when the gateway has told
+// The payer goes back to `success_url` or `cancel_url`. What was bought is shown when the gateway has told
 // Atrium, which can be seconds later. In the sandbox, the page asks only for a card. The addresses must be
 // https, or http on loopback, and of an origin that the operator of the server allows
 // (`orgs[].payments.return_origins`).
 //
-// Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
-// invalid_fields, invoice_unpaid, payment_pending, payments_not_configured, payments_paused, plan_not_found,
-// plan_unavailable, scope_required, seats_in_use, subscription_exists, trial_used; and those that every call can
-// have.
+// Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, credit_pack_not_found,
+// credit_pack_unavailable, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
+// invoice_unpaid, payment_pending, payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
+// scope_required, seats_in_use, subscription_exists, trial_used; and those that every call can have.
 func (s *PaymentsCheckoutSessionsService) Create(ctx context.Context, body CheckoutSessionCreate, opts ...Option) (*HostedPage, error) {
 	return send[HostedPage](ctx, s.client, &call{name: "payments.checkoutSessions.create", method: "POST", path: []string{"/api/payments/checkout-session"}, body: body, keyed: true}, opts)
+}
+
+// Buy: Buy credit packs.
+//
+// Requires the admin role in the workspace. Charges the default payment method for an invoice, and adds the
+// limits of the `credit_packs` of `GET /api/payments/plans` when it is paid. If the charge is declined, the
+// invoice is voided. If the payer has to confirm the payment, or the bank takes its time, the invoice stays
+// `open` until then, as with `POST /api/payments/invoices/{invoice_id}/pay`.
+//
+// If the gateway does not answer (502, 503 or 504), repeat the call with the same `Idempotency-Key`: credit
+// packs are bought once for each key.
+//
+// Errors: amount_too_large, billing_address_invalid, billing_role_required, credit_pack_not_found,
+// credit_pack_unavailable, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
+// payment_method_required, payment_pending, payments_not_configured, payments_paused, scope_required; and those
+// that every call can have.
+func (s *PaymentsCreditPacksService) Buy(ctx context.Context, body CreditPackPurchase, opts ...Option) (*InvoicePayment, error) {
+	return send[InvoicePayment](ctx, s.client, &call{name: "payments.creditPacks.buy", method: "POST", path: []string{"/api/payments/credit-packs"}, body: body, keyed: true}, opts)
 }
 
 // Get: Get the billing details.
@@ -9466,7 +9587,8 @@ func (s *PaymentsDetailsService) Replace(ctx context.Context, body BillingDetail
 // `streams` and `storage_bytes`, and enforces their limits: 409 `plan_limit_reached`, or `quota_exceeded` where
 // the organisation's configuration sets the limit. `streams` is listed only if it is limited. Open invitations
 // count as members. All other names in the `limits` of plans are for applications, which report their usage with
-// `POST /api/payments/usage` and decide themselves what to refuse.
+// `POST /api/payments/usage` and decide themselves what to refuse. Credit packs add to them: usage takes from
+// the plan first, then from the credit pack that expires soonest.
 //
 // Errors: scope_required; and those that every call can have.
 func (s *PaymentsEntitlementsService) Get(ctx context.Context, opts ...Option) (*Entitlements, error) {
@@ -9720,11 +9842,12 @@ func (s *PaymentsSubscriptionService) Cancel(ctx context.Context, query Payments
 // 422 `promotion_code_invalid`. After 10 such codes within an hour, a workspace gets 429
 // `promotion_code_rate_limited`. The sandbox has the codes TENOFF, HALF3, FREE1, FIVEOFF and WELCOME.
 //
-// Errors: amount_too_large, billing_address_invalid, billing_role_required, currency_conflict, gateway_timeout,
-// gateway_unavailable, invalid_fields, invoice_unpaid, no_active_subscription, payment_method_expired,
-// payment_method_not_found, payment_method_required, payment_pending, payments_not_configured, payments_paused,
-// plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
-// seats_in_use, subscription_exists, trial_used; and those that every call can have.
+// Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_address_invalid,
+// billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
+// invoice_unpaid, no_active_subscription, payment_method_expired, payment_method_not_found,
+// payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
+// plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use,
+// subscription_exists, trial_used; and those that every call can have.
 func (s *PaymentsSubscriptionService) Create(ctx context.Context, body SubscriptionCreate, opts ...Option) (*SubscriptionCreated, error) {
 	return send[SubscriptionCreated](ctx, s.client, &call{name: "payments.subscription.create", method: "POST", path: []string{"/api/payments/subscriptions"}, body: body, keyed: true}, opts)
 }
@@ -9844,9 +9967,10 @@ func (s *PaymentsSubscriptionsService) ListPage(ctx context.Context, query Payme
 // Consume: Check a limit and count usage.
 //
 // Requires the admin role in the workspace. Counts the `quantity` if the usage with it stays within the limit of
-// the workspace's plan, in one step: of calls that compete for the rest, as many succeed as it suffices for.
-// Otherwise returns 409 `plan_limit_reached` and counts nothing. Without a plan the limit is 0. If the plan does
-// not limit the feature, the usage counts. Call it before you provide what is used.
+// the workspace's plan and its credit packs, in one step: of calls that compete for the rest, as many succeed as
+// it suffices for. Otherwise returns 409 `plan_limit_reached` and counts nothing. Without a plan only credit
+// packs count. If the plan does not limit the feature, the usage counts. Call it before you provide what is
+// used.
 //
 // Errors: billing_role_required, invalid_fields, payments_not_configured, plan_limit_reached, scope_required,
 // unknown_feature; and those that every call can have.

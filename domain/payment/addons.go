@@ -62,20 +62,15 @@ func (c *Customer) planAddOns(op *Operation, ch Changes) (*Operation, error) {
 		return nil, ErrChangeScheduled
 	}
 	op.KeepQuantity = true
-	orders := map[PlanID]bool{}
-	for n, o := range ch.AddOns {
-		if orders[o.ID] {
-			return nil, fault.InvalidFields([]fault.Field{{
-				Pointer: fmt.Sprintf("/add_ons/%d/id", n), Code: "not_allowed_value", Detail: "Is named twice.",
-			}})
-		}
-		orders[o.ID] = true
+	if err := namedOnce(ch.AddOns); err != nil {
+		return nil, err
+	}
+	for _, o := range ch.AddOns {
 		current := s.quantityAt(o.AddOn.PriceRef)
 		if o.Quantity == current {
 			continue
 		}
-		isFitting := o.AddOn.rate().samePeriod(s.Item.Rate) && o.AddOn.Price.Currency == s.Item.Rate.Price.Currency
-		if o.Quantity > current && (!o.AddOn.OnSale() || !isFitting) {
+		if o.Quantity > current && !o.AddOn.soldBeside(s.Item.Rate) {
 			return nil, ErrAddOnUnavailable
 		}
 		op.AddOns = append(op.AddOns, ItemOrder{Ref: o.AddOn.PriceRef, Quantity: o.Quantity})
@@ -86,9 +81,65 @@ func (c *Customer) planAddOns(op *Operation, ch Changes) (*Operation, error) {
 	return op, nil
 }
 
-// addOnIDs returns the identifiers of the add-ons that ch names.
-func (ch *Changes) addOnIDs() (ids []string) {
-	for _, o := range ch.AddOns {
+// namedOnce returns fault.ErrInvalid if two orders are for one add-on.
+func namedOnce(orders []AddOnOrder) error {
+	ids := map[PlanID]bool{}
+	for n, o := range orders {
+		if ids[o.ID] {
+			return fault.InvalidFields([]fault.Field{{
+				Pointer: fmt.Sprintf("/add_ons/%d/id", n), Code: "not_allowed_value", Detail: "Is named twice.",
+			}})
+		}
+		ids[o.ID] = true
+	}
+	return nil
+}
+
+// soldBeside reports whether an add-on can be bought beside a plan at a rate: it has the period and the currency.
+func (p *Plan) soldBeside(r Rate) bool {
+	return p.OnSale() && p.rate().samePeriod(r) && p.Price.Currency == r.Price.Currency
+}
+
+// withAddOns returns what is sold beside p, and what it costs per period. ErrAddOnUnavailable.
+func (p *Plan) withAddOns(orders []AddOnOrder) (items []ItemOrder, sum int64, err error) {
+	if err := namedOnce(orders); err != nil {
+		return nil, 0, err
+	}
+	for _, o := range orders {
+		if o.Quantity == 0 {
+			continue
+		}
+		if !o.AddOn.soldBeside(p.rate()) {
+			return nil, 0, ErrAddOnUnavailable
+		}
+		items = append(items, ItemOrder{Ref: o.AddOn.PriceRef, Quantity: o.Quantity})
+		sum += o.AddOn.total(o.Quantity)
+	}
+	return items, sum, nil
+}
+
+// hasAddOns reports whether s has been sold with these add-ons, and no others.
+func (s *Subscription) hasAddOns(orders []AddOnOrder) bool {
+	count := 0
+	for _, o := range orders {
+		if o.Quantity == 0 {
+			continue
+		}
+		if count++; s.quantityAt(o.AddOn.PriceRef) != o.Quantity {
+			return false
+		}
+	}
+	for _, i := range s.Items {
+		if i.ID != s.Item.ID && !i.Metered {
+			count--
+		}
+	}
+	return count == 0
+}
+
+// addOnIDs returns the identifiers of the add-ons that orders name.
+func addOnIDs(orders []AddOnOrder) (ids []string) {
+	for _, o := range orders {
 		ids = append(ids, string(o.ID))
 	}
 	return ids

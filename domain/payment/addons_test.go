@@ -223,3 +223,48 @@ func TestAPreviewHoldsForItsAddOnsOnly(t *testing.T) {
 	c.Subscription.Items[1].Quantity++ // someone else's item, which the next invoice bills, too
 	require.ErrorIs(t, offer.Check(c, same), payment.ErrPreviewOutdated)
 }
+
+func TestAddOnsAreBoughtWithAPlan(t *testing.T) {
+	more := payment.Plan{ID: "more", Price: payment.Money{Amount: 300, Currency: "usd"}, Interval: payment.Month,
+		IntervalCount: 1, PriceRef: "price_more"}
+	yearly, euros, retired := more, more, more
+	yearly.Interval, euros.Price.Currency, retired.Retired = payment.Year, "eur", true
+	order := func(p payment.Plan, quantity int) payment.AddOnOrder {
+		return payment.AddOnOrder{ID: p.ID, Quantity: quantity, AddOn: &p}
+	}
+	free := &payment.Promotion{ID: "promo", Discount: payment.Discount{Percent: 10000}}
+	for name, tt := range map[string]struct {
+		orders []payment.AddOnOrder
+		code   *payment.Promotion
+		c      *payment.Customer
+		want   error
+		items  int
+	}{
+		"one":                    {[]payment.AddOnOrder{order(more, 2)}, nil, customer(card("pm_1", 0)), nil, 1},
+		"none of it":             {[]payment.AddOnOrder{order(more, 0)}, nil, customer(card("pm_1", 0)), nil, 0},
+		"of another period":      {[]payment.AddOnOrder{order(yearly, 1)}, nil, customer(card("pm_1", 0)), payment.ErrAddOnUnavailable, 0},
+		"in another currency":    {[]payment.AddOnOrder{order(euros, 1)}, nil, customer(card("pm_1", 0)), payment.ErrAddOnUnavailable, 0},
+		"that is not sold":       {[]payment.AddOnOrder{order(retired, 1)}, nil, customer(card("pm_1", 0)), payment.ErrAddOnUnavailable, 0},
+		"named twice":            {[]payment.AddOnOrder{order(more, 1), order(more, 1)}, nil, customer(card("pm_1", 0)), fault.ErrInvalid, 0},
+		"beside a discount only": {[]payment.AddOnOrder{order(more, 1)}, free, customer(), payment.ErrMethodRequired, 0},
+	} {
+		_, err := tt.c.Subscribe(owner, now, "key", payment.SubscribeRequest{Plan: "basic", Quantity: 1, AddOns: tt.orders,
+			Promotion: tt.code}, plans)
+		assert.That(t, errors.Is(err, tt.want) && (err != nil || len(tt.c.Pending.Order(basic).AddOns) == tt.items),
+			"%s: %v, %+v", name, err, tt.c.Pending)
+	}
+	t.Run("an incomplete purchase is returned only for the same add-ons", func(t *testing.T) {
+		waiting := func() *payment.Customer {
+			c := subscribed("basic", payment.Incomplete, card("pm_1", 0))
+			c.Subscription.Item = payment.SoldItem{ID: "si_1"}
+			c.Subscription.Items = []payment.Item{{ID: "si_1", Quantity: 1}, {ID: "si_2", Quantity: 2,
+				Rate: payment.Rate{Ref: "price_more"}}}
+			return c
+		}
+		for quantity, want := range map[int]bool{0: false, 1: false, 2: true} {
+			isSame, err := waiting().Subscribe(owner, now, "another", payment.SubscribeRequest{Plan: "basic", Quantity: 1,
+				AddOns: []payment.AddOnOrder{order(more, quantity)}}, plans)
+			assert.That(t, err == nil && isSame == want, "%d: %v, %v", quantity, isSame, err)
+		}
+	})
+}

@@ -89,6 +89,7 @@ func (c *Customer) RecordInvoices(by identity.Actor, stored map[InvoiceID]Invoic
 		if i.Status == Paid && previous.Status != Paid {
 			c.Record(by, "invoice.paid", string(i.ID), map[string]any{"amount": i.AmountPaid, "currency": i.Currency,
 				"reason": i.Reason, "subscription_id": i.Subscription})
+			c.recordPacks(by, i)
 		}
 		if change := i.AmountRefunded - previous.AmountRefunded; change != 0 {
 			c.Record(by, "invoice.refunded", string(i.ID), map[string]any{"amount": change,

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// DoneCall is a change of the subscription that was made, or its cancellation. It answers a repetition whose first
+// DoneCall is a change of the subscription that was made, its cancellation, or a purchase of credit packs. It answers a repetition whose first
 // response was lost: the subscription is not what it was before, so that the request would be refused now.
 type DoneCall struct {
 	Key     string    `json:"key"`               // of the call
@@ -35,7 +35,7 @@ func (c *Customer) HasDone(now time.Time, key string, ch Changes) bool {
 // finish adds an operation to what was done.
 func (c *Customer) finish(op *Operation, now time.Time) {
 	// Others are found by the subscription's key, or the paid invoice.
-	if (op.Kind != Change && op.Kind != Cancel) || now.Sub(op.At) > knownFor {
+	if (op.Kind != Change && op.Kind != Cancel && op.Kind != Buy) || now.Sub(op.At) > knownFor {
 		return
 	}
 	calls := slices.DeleteFunc(slices.Clone(c.Done), func(d DoneCall) bool { return !now.Before(d.At.Add(doneLasts)) })

@@ -39,6 +39,14 @@ type Allowance struct {
 	Origin  Origin
 	Counted bool // by the application, per Period; otherwise by Atrium
 	Period  Period
+
+	FromPacks int64        // of Used, what credit packs have paid for
+	Packs     []CreditPack // of which something is left, in the order in which they are spent
+}
+
+// left returns what could be used now with a limit of the plan.
+func (a *Allowance) left(limit int64) int64 {
+	return max(0, limit-(a.Used-a.FromPacks)) + sumOf(a.Packs)
 }
 
 // Reportable returns the names that applications count themselves: those in the limits of any plan, except the ones
@@ -61,9 +69,9 @@ func (p Plans) Reportable() map[string]bool {
 
 // Entitlements returns what a workspace may use. c is its customer, or nil. limits are the limits of
 // Limits for g, usage is what Atrium counts, and reports what the application has reported in the period of each
-// feature.
+// feature, with the credit packs that can be spent.
 func (p Plans) Entitlements(c *Customer, g *Grant, now time.Time, grace time.Duration, limits quota.Limits,
-	usage quota.Amounts, reports map[string]int64) *Entitlements {
+	usage quota.Amounts, reports map[string]Tally) *Entitlements {
 	s := c.LiveSubscription()
 	e := &Entitlements{Period: p.PeriodOf(c, "", now), grant: g}
 	if g != nil {
@@ -115,14 +123,19 @@ func (c *Customer) SoldAs(previous *Customer) bool {
 	return s.ID == p.ID && s.Plan == p.Plan
 }
 
-// reported returns the limit of a name that the application counts. A workspace without a plan has 0.
-func (e *Entitlements) reported(name string, amount int64, in Period) Allowance {
-	a := Allowance{Name: name, Used: amount, Origin: PlanLimit, Counted: true, Period: in}
+// reported returns the limit of a name that the application counts. A workspace without a plan has what its credit
+// packs add. A limit is the sum of the plan's and of what credit packs have paid for in the period and still have.
+func (e *Entitlements) reported(name string, t Tally, in Period) Allowance {
+	a := Allowance{Name: name, Used: t.Used, Origin: PlanLimit, Counted: true, Period: in, FromPacks: t.FromPacks,
+		Packs: t.Packs}
+	limit, isLimited := int64(0), true
 	if e.grant != nil {
-		limit, isLimited := e.grant.limit(e.Plan, name)
-		if a.Limit = limit; !isLimited {
-			a.Origin = NoLimit
-		}
+		limit, isLimited = e.grant.limit(e.Plan, name)
+	}
+	if a.Limit = limit; !isLimited {
+		a.Origin = NoLimit
+	} else if a.FromPacks > 0 || len(a.Packs) > 0 {
+		a.Limit = min(a.Used+a.left(limit), MaxUsageSum)
 	}
 	return a
 }

@@ -62,6 +62,7 @@ type Order struct {
 	TrialDays int
 	TrialEnd  TrialEnd   // without a payment method; "" if the first period costs nothing
 	Promotion *Promotion // nil without one
+	AddOns    []ItemOrder
 
 	AutomaticTax bool // the gateway determines the taxes of each invoice
 }

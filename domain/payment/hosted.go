@@ -20,10 +20,11 @@ var ErrPageNotFound = &fault.Error{
 // CheckoutLasts is a checkout page's lifetime, as at Stripe.
 const CheckoutLasts = 24 * time.Hour
 
-// CheckoutOrder is a request to the gateway for a page where the payer starts a subscription.
+// CheckoutOrder is a request to the gateway for a page where the payer starts a subscription, or buys credit packs.
 type CheckoutOrder struct {
-	Plan                  Plan
+	Plan                  Plan // or the credit pack
 	Quantity              int
+	AddOns                []ItemOrder
 	TrialDays             int
 	AutomaticTax          bool   // as in an Order
 	SuccessURL, CancelURL string // to which the payer returns
@@ -82,19 +83,21 @@ const CheckoutAgain = "_again"
 // created.
 const checkoutCreation = 15 * time.Second
 
-// CheckoutRequest is a caller's request for a page where the payer starts a subscription.
+// CheckoutRequest is a caller's request for a page where the payer starts a subscription, or buys credit packs.
 type CheckoutRequest struct {
-	Plan     PlanID
+	Plan     PlanID // or of the credit pack
+	IsPack   bool
 	Quantity int
 	Currency string // "" for the plan's own
+	AddOns   []AddOnOrder
 	NoTrial  bool
 	Key      string    // of the call to the gateway that creates the page
 	Ended    time.Time // the CheckoutUntil of the pages that were ended for this one
 	Debt     InvoiceID // of Customer.Debt
 }
 
-// StartCheckout records that a page for a subscription is created, and returns the order for it. now is the time at
-// the gateway. ErrSubscriptionExists if a subscription is live, even if its first payment waits for the payer: the
+// StartCheckout records that a page is created, and returns the order for it. plans are the plans or the credit packs of
+// the org, and now is the time at the gateway. For a subscription: ErrSubscriptionExists if a subscription is live, even if its first payment waits for the payer: the
 // payer could pay for both. ErrInvoiceUnpaid beside a debt. ErrPending while another page is created, or if one was
 // created since the others ended.
 func (c *Customer) StartCheckout(
@@ -109,35 +112,61 @@ func (c *Customer) StartCheckout(
 	if err := c.noOtherCheckout(by, w.Ended); err != nil {
 		return CheckoutOrder{}, err
 	}
+	if err := c.unpaused(); err != nil {
+		return CheckoutOrder{}, err
+	}
+	start := c.planCheckout
+	if w.IsPack {
+		start = c.packCheckout
+	}
+	o, err := start(by, w, plans)
+	if err != nil {
+		return CheckoutOrder{}, err
+	}
+	c.CheckoutUntil, c.CheckingOut = now.Add(CheckoutLasts), by.At.Add(checkoutCreation)
+	c.touch(by)
+	return o, nil
+}
+
+// planCheckout is StartCheckout for a subscription.
+func (c *Customer) planCheckout(by identity.Actor, w CheckoutRequest, plans Plans) (CheckoutOrder, error) {
 	plan, err := plans.buyable(w.Plan)
 	if err == nil {
 		plan, err = plan.PricedIn(w.Currency)
 	}
+	switch {
+	case err != nil:
+		return CheckoutOrder{}, err
+	case plan.ByTransfer():
+		return CheckoutOrder{}, ErrPlanUnavailable.Because("The plan is paid by transfer, not on a page: create the " +
+			"subscription with POST /api/payments/subscriptions.")
+	case c.Subscription != nil:
+		return CheckoutOrder{}, ErrSubscriptionExists
+	case w.Debt != "":
+		return CheckoutOrder{}, ErrInvoiceUnpaid
+	}
+	addOns, _, err := plan.withAddOns(w.AddOns)
 	if err != nil {
 		return CheckoutOrder{}, err
 	}
-	if plan.ByTransfer() {
-		return CheckoutOrder{}, ErrPlanUnavailable.Because("The plan is paid by transfer, not on a page: create the " +
-			"subscription with POST /api/payments/subscriptions.")
-	}
-	if err := c.unpaused(); err != nil {
-		return CheckoutOrder{}, err
-	}
-	if c.Subscription != nil {
-		return CheckoutOrder{}, ErrSubscriptionExists
-	}
-	if w.Debt != "" {
-		return CheckoutOrder{}, ErrInvoiceUnpaid
-	}
-	o := CheckoutOrder{Plan: *plan, Quantity: w.Quantity}
+	o := CheckoutOrder{Plan: *plan, Quantity: w.Quantity, AddOns: addOns}
 	if c.CheckoutTrial = ""; !c.HadTrial && !w.NoTrial && plan.TrialDays > 0 {
 		o.TrialDays, c.CheckoutTrial = plan.TrialDays, w.Key
 	}
-	c.CheckoutUntil, c.CheckingOut = now.Add(CheckoutLasts), by.At.Add(checkoutCreation)
-	data := map[string]any{"plan_id": plan.ID, "quantity": w.Quantity}
-	c.Record(by, "subscription.checkout_started", string(c.ID), data)
-	c.touch(by)
+	c.Record(by, "subscription.checkout_started", string(c.ID),
+		map[string]any{"plan_id": plan.ID, "quantity": w.Quantity})
 	return o, nil
+}
+
+// packCheckout is StartCheckout for credit packs.
+func (c *Customer) packCheckout(by identity.Actor, w CheckoutRequest, packs Plans) (CheckoutOrder, error) {
+	pack, err := packs.buyablePack(w.Plan)
+	if err != nil {
+		return CheckoutOrder{}, err
+	}
+	c.Record(by, "credit_pack.checkout_started", string(c.ID),
+		map[string]any{"credit_pack_id": pack.ID, "quantity": w.Quantity})
+	return CheckoutOrder{Plan: *pack, Quantity: w.Quantity}, nil
 }
 
 // MayEndCheckouts returns ErrPending while a checkout page is created: it would stay open if the open pages were ended

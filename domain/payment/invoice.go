@@ -43,6 +43,7 @@ type Invoice struct {
 	CreatedAt              time.Time
 
 	Subscription  SubscriptionID // that it bills; "" if it bills something else
+	Pack          *PackSale      // the credit packs that it bills; nil if it bills something else
 	Attempts      int            // to charge it: the first one, and the gateway's own repetitions
 	NextAttemptAt time.Time      // when the gateway charges it again by itself; zero if it does not
 

@@ -34,7 +34,7 @@ func (c *Customer) PayInvoice(by identity.Actor, now time.Time, key string, i *I
 	return false, nil
 }
 
-// SettlePayment is Settle for a Pay, with what came of it.
+// SettlePayment is Settle for a Pay or a Buy, with what came of it.
 func (c *Customer) SettlePayment(by identity.Actor, key string, from Look, p InvoicePayment,
 	subscriptions []GatewaySubscription, plans Plans) bool {
 	if c.Pending == nil || c.Pending.Key != key {

@@ -18,6 +18,7 @@ const (
 	Change    OperationKind = "change"
 	Cancel    OperationKind = "cancel"
 	Pay       OperationKind = "pay" // an open invoice
+	Buy       OperationKind = "buy" // credit packs
 )
 
 // Operation is one requested change of the subscription, or one requested payment. It is stored before the gateway is
@@ -75,27 +76,6 @@ type Operation struct {
 	Pause        *bool         `json:"pause,omitempty"`        // true pauses, false resumes
 	PaidUntil    time.Time     `json:"paid_until,omitzero"`    // of the paused subscription that is resumed
 	Cancellation *Cancellation `json:"cancellation,omitempty"` // replaces why it is cancelled; nil leaves that
-}
-
-// SubscribeRequest is a caller's request for a subscription.
-type SubscribeRequest struct {
-	Plan     PlanID
-	Method   MethodID // "" for the default
-	Quantity int      // 1 to 10000; 0 asks for what Members need
-	Members  int64    // of the workspace, if a plan has a seat for each
-	Currency string   // "" for the plan's own
-
-	AutomaticTax bool // whether the org charges tax automatically
-
-	Code      string     // a promotion code; "" for none
-	Promotion *Promotion // that the gateway has for Code, if UsesCode
-
-	NoTrial bool       // pays from the beginning
-	Ended   time.Time  // the CheckoutUntil of the checkout pages that were ended for this request
-	Trials  TrialRules // of the org
-	Debt    InvoiceID  // of Customer.Debt
-
-	Adjustment *Adjustment // by an operator; nil if the workspace asks
 }
 
 // settling is a ReconcileJob's duration, and the time between two of its attempts, as callers are told.
@@ -186,7 +166,13 @@ func (c *Customer) Subscribe(
 	} else if m := c.MissingDefault(now); m != nil {
 		op.Method = m.ID
 	}
-	needsMethod := !plan.ByTransfer() && plan.total(w.Quantity) > w.Promotion.deduction(plan.total(w.Quantity))
+	addOns, sum, err := plan.withAddOns(w.AddOns)
+	if err != nil {
+		return false, err
+	}
+	op.AddOns = addOns
+	needsMethod := !plan.ByTransfer() &&
+		(plan.total(w.Quantity) > w.Promotion.deduction(plan.total(w.Quantity)) || sum > 0)
 	if op.TrialDays > 0 {
 		if needsMethod {
 			op.TrialEnd = cmp.Or(w.Trials.WithoutCard, CancelTrial)
@@ -200,6 +186,9 @@ func (c *Customer) Subscribe(
 		op.Before = c.Default
 	}
 	data := map[string]any{"plan_id": plan.ID, "quantity": w.Quantity}
+	if len(op.AddOns) > 0 {
+		data["add_ons"] = addOnIDs(w.AddOns)
+	}
 	c.begin(by, op, "subscription.requested", string(c.ID), op.Promotion.note(data))
 	return false, nil
 }
@@ -271,7 +260,7 @@ func (c *Customer) ChangeSubscription(by identity.Actor, key string, match revis
 		data["trial"] = false
 	}
 	if len(op.AddOns) > 0 {
-		data["add_ons"] = ch.addOnIDs()
+		data["add_ons"] = addOnIDs(ch.AddOns)
 	}
 	data = op.Why().note(op.Promotion.note(data))
 	c.begin(by, op, "subscription.change_requested", string(op.Subscription), data)

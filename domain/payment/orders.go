@@ -1,13 +1,39 @@
 package payment
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
+
+// SubscribeRequest is a caller's request for a subscription.
+type SubscribeRequest struct {
+	Plan     PlanID
+	Method   MethodID // "" for the default
+	Quantity int      // 1 to 10000; 0 asks for what Members need
+	Members  int64    // of the workspace, if a plan has a seat for each
+	Currency string   // "" for the plan's own
+
+	AutomaticTax bool // whether the org charges tax automatically
+
+	Code      string     // a promotion code; "" for none
+	Promotion *Promotion // that the gateway has for Code, if UsesCode
+
+	AddOns []AddOnOrder // beside the plan
+
+	NoTrial bool       // pays from the beginning
+	Ended   time.Time  // the CheckoutUntil of the checkout pages that were ended for this request
+	Trials  TrialRules // of the org
+	Debt    InvoiceID  // of Customer.Debt
+
+	Adjustment *Adjustment // by an operator; nil if the workspace asks
+}
 
 // Order returns the request to the gateway for a Subscribe.
 func (o *Operation) Order(p Plan) Order {
 	return Order{
 		Plan: p, Quantity: o.Quantity, Method: o.Method, TrialDays: o.TrialDays, TrialEnd: o.TrialEnd,
 		AutomaticTax: o.AutomaticTax,
-		Promotion:    o.Promotion,
+		Promotion:    o.Promotion, AddOns: o.AddOns,
 	}
 }
 

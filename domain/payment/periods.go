@@ -73,7 +73,7 @@ func (c *Customer) countUsage(invoices []Invoice) {
 		c.UsageSince = s.PeriodStart
 	case c.BeganAgain():
 		for i := range invoices {
-			if i := &invoices[i]; i.Status == Paid && i.Total > 0 && !i.CreatedAt.Before(s.CreatedAt) {
+			if i := &invoices[i]; i.Status == Paid && i.Total > 0 && i.Pack == nil && !i.CreatedAt.Before(s.CreatedAt) {
 				c.UsageSince = latest(s.CreatedAt, i.CreatedAt, i.PaidAt)
 				return
 			}

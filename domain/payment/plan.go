@@ -65,7 +65,8 @@ func (i Interval) Advance(t time.Time, n, anchor int) time.Time {
 // PlanID is a plan's key in the org's configuration.
 type PlanID string
 
-// Plan is a product that an org sells by subscription.
+// Plan is a product that an org sells by subscription: a plan, or an add-on. With an empty Interval it is a credit pack,
+// which is bought once.
 type Plan struct {
 	ID          PlanID
 	Name        string
@@ -79,6 +80,7 @@ type Plan struct {
 
 	Interval      Interval
 	IntervalCount int // at least 1
+	ExpiresAfter  int // days until what is left of a credit pack expires; 0 if it does not
 	TrialDays     int // 0 for none; a workspace has one trial
 	DaysUntilDue  int // of invoices that are paid by transfer; 0 if the payment method is charged
 	Features      []string
@@ -109,8 +111,12 @@ func (p *Plan) OnSale() bool { return !p.Unavailable && !p.Retired }
 
 // snapshot returns the part of p that an operation stores.
 func (p *Plan) snapshot() *Plan {
-	return &Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Base: p.Base, Interval: p.Interval,
+	out := &Plan{ID: p.ID, PriceRef: p.PriceRef, Price: p.Price, Base: p.Base, Interval: p.Interval,
 		IntervalCount: p.IntervalCount, Metered: p.Metered, DaysUntilDue: p.DaysUntilDue}
+	if p.IsPack() {
+		out.Name, out.Limits, out.ExpiresAfter = p.Name, p.Limits, p.ExpiresAfter
+	}
+	return out
 }
 
 // PricedIn returns p with its price in a currency; "" is the currency that it has. ErrPlanUnavailable if p is not sold

@@ -157,7 +157,7 @@ func (c *Customer) waitsFor(w SubscribeRequest) bool {
 	s := c.Subscription
 	return s.Status == Incomplete && s.Plan == w.Plan && s.Quantity == w.Quantity &&
 		(w.Method == "" || w.Method == c.DefaultID()) && sameCode(s.Code, w.Code) &&
-		(w.Currency == "" || w.Currency == s.Item.Rate.Price.Currency)
+		(w.Currency == "" || w.Currency == s.Item.Rate.Price.Currency) && s.hasAddOns(w.AddOns)
 }
 
 // ChangeUsesCode reports whether ChangeSubscription with these arguments needs the promotion of the

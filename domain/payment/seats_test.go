@@ -68,7 +68,7 @@ func TestALimitPerSeatNamesTheQuantityThatAllowsMore(t *testing.T) {
 		assert.That(t, e.Quantity == tt.quantity && lifted == tt.lifted, "%s: %d, %q", name, e.Quantity, lifted)
 	}
 	reports := seated.Entitlements(&payment.Customer{Subscription: s}, g, now, time.Hour, limits, quota.Amounts{},
-		map[string]int64{"messages": 200})
+		map[string]payment.Tally{"messages": {Used: 200}})
 	e, _ := errors.AsType[*quota.LimitError](reports.Exhausted(seated,
 		&payment.UsageReport{Feature: "messages", Quantity: 101}))
 	assert.That(t, e.Quantity == 4 && e.Limit == 200, "%+v", e)

@@ -41,7 +41,7 @@ var (
 	ErrUsageDays = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
 		Detail: "The days must be a range of at most 366 days, as from=2026-03-01 and to=2026-03-31."}
 
-	// ErrUsageLimit says that a report exceeds its Limit. Use cases handle it; no caller gets it.
+	// ErrUsageLimit says that a report exceeds its Allowance and the credit packs. Use cases handle it; no caller gets it.
 	ErrUsageLimit = errors.New("the usage exceeds its limit")
 )
 
@@ -61,8 +61,10 @@ type UsageReport struct {
 	At       time.Time // at the gateway
 	Period   Period
 
-	// Limit is the largest sum with which the report counts; nil if it counts in any case.
-	Limit *int64
+	Account   string // at the gateway, whose credit packs are spent
+	Rules     PackRules
+	Allowance *int64 // the plan's limit, without credit packs; nil without a limit
+	IsLimited bool   // counts only within Allowance and the credit packs
 }
 
 // NewUsageReport returns a report for a workspace in a period. now is the time at the gateway. ErrRoleRequired unless
@@ -94,19 +96,6 @@ func NewUsageReport(
 	return UsageReport{Feature: w.Feature, Quantity: w.Quantity, Key: w.Key, At: start, Period: in}, nil
 }
 
-// Add returns the sum after r; sum is the sum before it. ErrUsageBelowZero or ErrUsageLimit if r does not count: then
-// the sum stays. A sum never exceeds MaxUsageSum.
-func (r *UsageReport) Add(sum int64) (int64, error) {
-	next := sum + r.Quantity
-	switch {
-	case next < 0:
-		return sum, ErrUsageBelowZero
-	case r.Limit != nil && next > *r.Limit:
-		return sum, ErrUsageLimit
-	}
-	return min(next, MaxUsageSum), nil
-}
-
 // Repeats returns whether r is the same report as another one with its key, or ErrUsageKeyReused.
 func (r *UsageReport) Repeats(feature string, quantity int64) (bool, error) {
 	if r.Feature != feature || r.Quantity != quantity {
@@ -117,7 +106,7 @@ func (r *UsageReport) Repeats(feature string, quantity int64) (bool, error) {
 
 // UsageOutcome is a report's outcome.
 type UsageOutcome struct {
-	Sum        int64 // of the feature's period, after the report
+	Tally            // of the feature and its period, after the report
 	IsRepeated bool  // the report had been counted before
 	Refusal    error // why it was not counted; nil if it was
 }
@@ -146,11 +135,12 @@ func CheckUsageDays(from, to time.Time) error {
 func (p Plans) limitError(a *Allowance, added int64, g *Grant) *quota.LimitError {
 	e := &quota.LimitError{Kind: quota.Kind(a.Name), Limit: a.Limit, Plan: true, Counted: true}
 	if g != nil {
-		e.Quantity = quota.SeatsFor(a.Used+added-g.Added[a.Name], g.Plan.SeatLimits[a.Name])
+		e.Quantity = quota.SeatsFor(a.Used-a.FromPacks+added-sumOf(a.Packs)-g.Added[a.Name],
+			g.Plan.SeatLimits[a.Name])
 	}
 	for i := range p {
 		limit, isLimited := g.limit(&p[i], a.Name)
-		if p[i].OnSale() && (g == nil || p[i].ID != g.Plan.ID) && (!isLimited || limit >= a.Used+added) {
+		if p[i].OnSale() && (g == nil || p[i].ID != g.Plan.ID) && (!isLimited || a.left(limit) >= added) {
 			e.Lifted = &quota.Offer{ID: string(p[i].ID), Name: p[i].Name}
 			break
 		}

@@ -52,6 +52,21 @@ func (mr *MockGatewayMockRecorder) Amend(ctx, key, c, s, a interface{}) *gomock.
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Amend", reflect.TypeOf((*MockGateway)(nil).Amend), ctx, key, c, s, a)
 }
 
+// Buy mocks base method.
+func (m *MockGateway) Buy(ctx context.Context, key string, c payment.CustomerID, o payment.PackOrder) (payment.InvoicePayment, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Buy", ctx, key, c, o)
+	ret0, _ := ret[0].(payment.InvoicePayment)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Buy indicates an expected call of Buy.
+func (mr *MockGatewayMockRecorder) Buy(ctx, key, c, o interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Buy", reflect.TypeOf((*MockGateway)(nil).Buy), ctx, key, c, o)
+}
+
 // Cancel mocks base method.
 func (m *MockGateway) Cancel(ctx context.Context, key string, c payment.CustomerID, s payment.SubscriptionID, reason payment.Cancellation) error {
 	m.ctrl.T.Helper()

@@ -190,6 +190,21 @@ func (mr *MockMetersMockRecorder) Days(ctx, ws, feature, from, to interface{}) *
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Days", reflect.TypeOf((*MockMeters)(nil).Days), ctx, ws, feature, from, to)
 }
 
+// Packs mocks base method.
+func (m *MockMeters) Packs(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.CreditPack, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Packs", ctx, ws, account)
+	ret0, _ := ret[0].([]payment.CreditPack)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Packs indicates an expected call of Packs.
+func (mr *MockMetersMockRecorder) Packs(ctx, ws, account interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Packs", reflect.TypeOf((*MockMeters)(nil).Packs), ctx, ws, account)
+}
+
 // QueueUsage mocks base method.
 func (m *MockMeters) QueueUsage(ctx context.Context, by identity.Actor, e payment.UsageEvent, start time.Time) error {
 	m.ctrl.T.Helper()
@@ -248,10 +263,10 @@ func (mr *MockMetersMockRecorder) SentUsage(ctx, ws, id interface{}) *gomock.Cal
 }
 
 // Sums mocks base method.
-func (m *MockMeters) Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]int64, error) {
+func (m *MockMeters) Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]payment.Tally, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Sums", ctx, ws, period)
-	ret0, _ := ret[0].(map[string]int64)
+	ret0, _ := ret[0].(map[string]payment.Tally)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

@@ -133,6 +133,21 @@ func (m *MockGatewayMeters) EXPECT() *MockGatewayMetersMockRecorder {
 	return m.recorder
 }
 
+// Buy mocks base method.
+func (m *MockGatewayMeters) Buy(ctx context.Context, key string, c payment.CustomerID, o payment.PackOrder) (payment.InvoicePayment, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Buy", ctx, key, c, o)
+	ret0, _ := ret[0].(payment.InvoicePayment)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Buy indicates an expected call of Buy.
+func (mr *MockGatewayMetersMockRecorder) Buy(ctx, key, c, o interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Buy", reflect.TypeOf((*MockGatewayMeters)(nil).Buy), ctx, key, c, o)
+}
+
 // ReportUsage mocks base method.
 func (m *MockGatewayMeters) ReportUsage(ctx context.Context, e payment.UsageEvent) error {
 	m.ctrl.T.Helper()

@@ -212,6 +212,7 @@ var unscoped = map[string]string{
 	"SandboxPayer.Complete":               "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.EndAtPeriodEnd":         "as GatewayCustomers.CreateCustomer",
 	"GatewayCustomers.Charged":            "as GatewayCustomers.CreateCustomer",
+	"GatewayMeters.Buy":                   "as GatewayCustomers.CreateCustomer",
 	"GatewayAdjustments.Free":             "as GatewayCustomers.CreateCustomer",
 	"GatewayAdjustments.Grant":            "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Advance":                "as GatewayCustomers.CreateCustomer",

@@ -24,6 +24,36 @@ func TestAddOns(t *testing.T) {
 				"add_ons.0.price.amount": "500", "add_ons.0.limits.messages": "50", "add_ons.0.available": "true",
 				"add_ons.0.interval": "month", "add_ons.1": ""})
 		})
+		t.Run("they are bought with the first plan", func(t *testing.T) {
+			first := s.user(t, "owner", "--workspace", "first")
+			with := func(orders ...object) object { return object{"plan_id": "team", "add_ons": orders} }
+			pack := object{"id": "pack", "quantity": 2}
+			first.do(t, "POST", payments+"/subscriptions", with(object{"id": "none", "quantity": 1})).problem(t, 404,
+				"add_on_not_found")
+			first.do(t, "POST", payments+"/subscriptions", with(object{"id": "old", "quantity": 1})).problem(t, 422,
+				"add_on_unavailable")
+			first.do(t, "POST", payments+"/subscriptions", object{"plan_id": "yearly", "add_ons": []object{pack}}).problem(
+				t, 422, "add_on_unavailable")
+			first.do(t, "POST", payments+"/subscriptions", with(pack, pack)).problem(t, 422, "invalid_fields")
+			first.do(t, "POST", payments+"/subscriptions", with(pack)).problem(t, 402, "payment_method_required")
+			first.card(t, cardNumber)
+			first.do(t, "POST", payments+"/subscriptions", with(pack), "Idempotency-Key: first").is(t, 201).has(t,
+				map[string]string{"subscription.items.1.add_on_id": "pack", "subscription.items.1.quantity": "2"})
+			first.get(t, payments+"/invoices").has(t, map[string]string{"data.0.total.amount": "1900", "data.1": ""})
+			first.get(t, entitlements).has(t, map[string]string{"limits.messages.limit": "200"})
+			first.get(t, "/api/events?type=subscription.requested").has(t, map[string]string{"data.0.data.add_ons.0": "pack"})
+		})
+		t.Run("they are bought on a page", func(t *testing.T) {
+			visitor := s.user(t, "owner", "--workspace", "visitor")
+			order := object{"plan_id": "team", "add_ons": []object{{"id": "none", "quantity": 3}},
+				"success_url": shopOrigin, "cancel_url": shopOrigin}
+			visitor.do(t, "POST", checkoutPath, order).problem(t, 404, "add_on_not_found")
+			order["add_ons"] = []object{{"id": "pack", "quantity": 3}}
+			page := visitor.do(t, "POST", checkoutPath, order).is(t, 201).at("url")
+			s.visit(t, page, payForm(cardNumber)).has(t, 303)
+			s.await(t, func() bool { return visitor.get(t, entitlements).at("limits.messages.limit") == "250" })
+			visitor.get(t, mine).has(t, map[string]string{"items.1.add_on_id": "pack", "items.1.quantity": "3"})
+		})
 		t.Run("they need a subscription", func(t *testing.T) {
 			o.do(t, "PATCH", mine, order("pack", 1)).problem(t, 404, "no_active_subscription")
 		})

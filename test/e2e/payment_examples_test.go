@@ -70,6 +70,10 @@ var paymentExamples = map[string]example{
 		ensureSubscribed(t, who, headers)
 		return target{ids: []string{who.get(t, payments+"/invoices?status=paid", headers...).at("data.0.id")}}
 	}),
+	"buyCreditPacks": sells(func(t *testing.T, who *client, headers []string) target {
+		who.card(t, cardNumber, headers...)
+		return target{body: object{"credit_pack_id": "pack"}}
+	}),
 	"createSubscription": sells(func(t *testing.T, who *client, headers []string) target {
 		ensureNotSubscribed(t, who, headers)
 		return target{body: object{"plan_id": "basic", "payment_method_id": who.card(t, cardNumber, headers...)}}

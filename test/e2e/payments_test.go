@@ -15,7 +15,8 @@ const (
 	mine         = payments + "/subscriptions/me"
 	webhookKey   = "whsec_known_to_the_tests"
 	cardNumber   = "4242 4242 4242 4242"
-	soldSettings = `payments: {gateway: sandbox, grace_days: 7, webhook_secrets: ['env:TEST_WEBHOOK_SECRET'], plans: [
+	soldSettings = `payments: {gateway: sandbox, grace_days: 7, webhook_secrets: ['env:TEST_WEBHOOK_SECRET'],
+      credit_packs: [{id: pack, name: Pack, price: {amount: 500, currency: usd}, limits: {messages: 10}}], plans: [
       {id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, limits: {members: 1000, messages: 1000}, features: [Chats]},
       {id: pro, name: Pro, price: {amount: 2900, currency: usd}, interval: month},
       {id: try, name: Try, price: {amount: 500, currency: usd}, interval: month, trial_days: 14}]}`

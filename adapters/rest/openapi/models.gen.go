@@ -1994,10 +1994,13 @@ type CheckThreshold struct {
 
 // CheckoutSessionCreate defines model for CheckoutSessionCreate.
 type CheckoutSessionCreate struct {
+	// AddOns Add-ons that are bought with the plan. They have its period and currency, and its trial.
+	AddOns []AddOnQuantity `json:"add_ons,omitempty,omitzero"`
+
 	// AllowPromotionCodes Whether the payer can enter a promotion code.
 	AllowPromotionCodes bool `json:"allow_promotion_codes,omitempty,omitzero"`
 
-	// CancelURL To which the payer goes without a subscription.
+	// CancelURL To which the payer goes without a purchase.
 	CancelURL string `json:"cancel_url"`
 
 	// CollectAddress Whether the payer has to enter a billing address.
@@ -2006,6 +2009,9 @@ type CheckoutSessionCreate struct {
 	// CollectTaxIds Whether the payer can enter a tax id.
 	CollectTaxIds bool `json:"collect_tax_ids,omitempty,omitzero"`
 
+	// CreditPackID Sells credit packs instead of a plan. Not together with `plan_id`, `currency`, `add_ons`, `trial` and `payment_method_optional`.
+	CreditPackID string `json:"credit_pack_id,omitempty,omitzero"`
+
 	// Currency One of the plan's `currency_options`, or the currency of its price, which is the default.
 	Currency string `json:"currency,omitempty,omitzero"`
 
@@ -2013,13 +2019,15 @@ type CheckoutSessionCreate struct {
 	Locale CheckoutSessionCreateLocale `json:"locale,omitempty,omitzero"`
 
 	// PaymentMethodOptional Whether the payer is asked for a payment method only if something is due at once: not for a trial, unless the organisation requires one for trials.
-	PaymentMethodOptional bool   `json:"payment_method_optional,omitempty,omitzero"`
-	PlanID                string `json:"plan_id"`
+	PaymentMethodOptional bool `json:"payment_method_optional,omitempty,omitzero"`
 
-	// Quantity Default: 1; for a plan with `seats`, what the members need.
+	// PlanID Required without a `credit_pack_id`.
+	PlanID string `json:"plan_id,omitempty,omitzero"`
+
+	// Quantity Default: 1; for a plan with `seats`, what the members need. At most 1,000 credit packs.
 	Quantity int `json:"quantity,omitempty,omitzero"`
 
-	// SuccessURL To which the payer goes when the subscription has started.
+	// SuccessURL To which the payer goes after the purchase.
 	SuccessURL string `json:"success_url"`
 
 	// Trial `false` begins without a trial.
@@ -2231,6 +2239,50 @@ type ConnectionVerify struct {
 
 	// Credential The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one.
 	Credential json.RawMessage `json:"credential,omitempty,omitzero"`
+}
+
+// CreditPack defines model for CreditPack.
+type CreditPack struct {
+	// Available Whether it can be bought.
+	Available   bool   `json:"available"`
+	Description string `json:"description"`
+
+	// ExpiresAfterDays After how many days what is left expires. `null` if it does not.
+	ExpiresAfterDays nullable.Nullable[int] `json:"expires_after_days"`
+	ID               string                 `json:"id"`
+
+	// Limits What each adds to limits.
+	Limits map[string]int64 `json:"limits"`
+	Name   string           `json:"name"`
+
+	// Price For each, once.
+	Price Money `json:"price"`
+}
+
+// CreditPackBalance defines model for CreditPackBalance.
+type CreditPackBalance struct {
+	BoughtAt     Time   `json:"bought_at"`
+	CreditPackID string `json:"credit_pack_id"`
+
+	// ExpiresAt When what is left expires. `null` if it does not.
+	ExpiresAt nullable.Nullable[Time] `json:"expires_at"`
+
+	// Granted What the purchase has added.
+	Granted int64 `json:"granted"`
+
+	// InvoiceID The invoice that paid it.
+	InvoiceID string `json:"invoice_id"`
+
+	// Remaining What is left of it.
+	Remaining int64 `json:"remaining"`
+}
+
+// CreditPackPurchase defines model for CreditPackPurchase.
+type CreditPackPurchase struct {
+	CreditPackID string `json:"credit_pack_id"`
+
+	// Quantity How many.
+	Quantity int `json:"quantity,omitempty,omitzero"`
 }
 
 // Delimiter A character between values.
@@ -2676,7 +2728,10 @@ type EntitlementLimit struct {
 	// CountedBy Atrium enforces what it counts.
 	CountedBy EntitlementLimitCountedBy `json:"counted_by"`
 
-	// Limit `null` if none.
+	// CreditPacks The credit packs of which something is left, in the order in which they are spent. Empty for what Atrium counts.
+	CreditPacks []CreditPackBalance `json:"credit_packs"`
+
+	// Limit `null` if none. The sum of the plan, its add-ons, what credit packs have paid for in the period, and what is left of them.
 	Limit     nullable.Nullable[int64] `json:"limit"`
 	PeriodEnd Time                     `json:"period_end,omitempty,omitzero"`
 
@@ -3329,6 +3384,9 @@ type Invoice struct {
 	BillingDetails nullable.Nullable[InvoiceBillingDetails] `json:"billing_details"`
 	CreatedAt      Time                                     `json:"created_at"`
 
+	// CreditPackID The credit packs that it sells. `null` if it bills something else.
+	CreditPackID nullable.Nullable[string] `json:"credit_pack_id"`
+
 	// Discount What the discounts deduct from the subtotal.
 	Discount  Money      `json:"discount"`
 	Discounts []Discount `json:"discounts"`
@@ -3920,9 +3978,12 @@ type PlanSeats string
 // PlanList defines model for PlanList.
 type PlanList struct {
 	// AddOns What can be bought beside a plan.
-	AddOns     []AddOn                   `json:"add_ons"`
-	Data       []Plan                    `json:"data"`
-	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+	AddOns []AddOn `json:"add_ons"`
+
+	// CreditPacks What can be bought once, also without a plan.
+	CreditPacks []CreditPack              `json:"credit_packs"`
+	Data        []Plan                    `json:"data"`
+	NextCursor  nullable.Nullable[string] `json:"next_cursor"`
 }
 
 // PortalSessionCreate defines model for PortalSessionCreate.
@@ -6106,6 +6167,9 @@ type SubscriptionActionType string
 
 // SubscriptionCreate defines model for SubscriptionCreate.
 type SubscriptionCreate struct {
+	// AddOns Add-ons that are bought with the plan. They have its period and currency, and its trial.
+	AddOns []AddOnQuantity `json:"add_ons,omitempty,omitzero"`
+
 	// Currency One of the plan's `currency_options`, or the currency of its price, which is the default.
 	Currency string `json:"currency,omitempty,omitzero"`
 
@@ -6329,9 +6393,11 @@ type UsageReport struct {
 
 // UsageReported defines model for UsageReported.
 type UsageReported struct {
-	Feature string `json:"feature"`
+	// CreditPacks As in the entitlements.
+	CreditPacks []CreditPackBalance `json:"credit_packs"`
+	Feature     string              `json:"feature"`
 
-	// Limit `null` if the plan does not limit the feature.
+	// Limit As in the entitlements. `null` if the plan does not limit the feature.
 	Limit       nullable.Nullable[int64] `json:"limit"`
 	PeriodEnd   Time                     `json:"period_end"`
 	PeriodStart Time                     `json:"period_start"`

@@ -24,6 +24,7 @@ func paymentOperations() []server.Operation {
 		server.Post(paymentMethods+"/{payment_method_id}/default", server.Command(setDefaultPaymentMethod)),
 		server.Get(paymentPaths+"/invoices", server.CachedQuery(listInvoices)),
 		server.Post(paymentPaths+"/invoices/{invoice_id}/pay", server.Outbound(payInvoice)),
+		server.Post(paymentPaths+"/credit-packs", server.Outbound(buyCreditPacks)),
 		server.Get(paymentPaths+"/details", server.Query(getBillingDetails)),
 		server.Put(paymentPaths+"/details", server.Command(replaceBillingDetails)),
 		server.Post(paymentPaths+"/portal-session", server.Outbound(createPortalSession)),

@@ -40,6 +40,8 @@ func toEntitlementLimit(a *payment.Allowance) openapi.EntitlementLimit {
 		Remaining: remaining,
 		Source:    openapi.EntitlementLimitSource(a.Origin),
 		CountedBy: openapi.EntitlementLimitCountedByAtrium,
+
+		CreditPacks: convert.Slice(a.Packs, toPackBalance),
 	}
 	if a.Counted {
 		out.CountedBy = openapi.EntitlementLimitCountedByApplication

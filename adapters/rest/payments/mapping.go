@@ -102,6 +102,7 @@ func toInvoice(r *server.Call, i *payment.Invoice) openapi.Invoice {
 		CreatedAt:      openapi.Time(i.CreatedAt),
 
 		SubscriptionID:     openapi.OrNull(string(i.Subscription)),
+		CreditPackID:       openapi.OrNull(string(i.PackID())),
 		AttemptCount:       i.Attempts,
 		NextPaymentAttempt: convert.OrNullTime(i.NextAttemptAt),
 	}
@@ -184,6 +185,29 @@ func toAddOn(p *payment.Plan) openapi.AddOn {
 		IntervalCount: p.IntervalCount,
 		Limits:        convert.NonNilMap(p.Limits),
 		Available:     p.OnSale(),
+	}
+}
+
+func toCreditPack(p *payment.Plan) openapi.CreditPack {
+	return openapi.CreditPack{
+		ID:               string(p.ID),
+		Name:             p.Name,
+		Description:      p.Description,
+		Price:            toMoney(p.Price),
+		Limits:           convert.NonNilMap(p.Limits),
+		ExpiresAfterDays: openapi.OrNull(p.ExpiresAfter),
+		Available:        p.OnSale(),
+	}
+}
+
+func toPackBalance(p *payment.CreditPack) openapi.CreditPackBalance {
+	return openapi.CreditPackBalance{
+		CreditPackID: string(p.Pack),
+		InvoiceID:    string(p.Invoice),
+		Granted:      p.Granted,
+		Remaining:    p.Remaining(),
+		BoughtAt:     openapi.Time(p.BoughtAt),
+		ExpiresAt:    convert.OrNullTime(p.ExpiresAt),
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/payments"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -34,10 +35,15 @@ func createCheckoutSession(r *server.Call) (server.Command, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkPackCheckout(&in); err != nil {
+		return nil, err
+	}
 	p, err := r.Payments.Checkout(r.Context(), r.By, payments.CheckoutRequest{
-		Plan:       payment.PlanID(in.PlanID),
+		Plan:       payment.PlanID(in.PlanID + in.CreditPackID),
+		IsPack:     in.CreditPackID != "",
 		Quantity:   in.Quantity,
 		Currency:   in.Currency,
+		AddOns:     toAddOnOrders(in.AddOns),
 		NoTrial:    in.Trial != nil && !*in.Trial,
 		SuccessURL: in.SuccessURL,
 		CancelURL:  in.CancelURL,
@@ -47,6 +53,28 @@ func createCheckoutSession(r *server.Call) (server.Command, error) {
 		},
 	})
 	return hostedReply(r, p, err)
+}
+
+// checkPackCheckout returns what is wrong with the fields: a page sells a plan or credit packs, and each has
+// fields of its own.
+func checkPackCheckout(in *openapi.CheckoutSessionCreate) error {
+	var errs fault.Fields
+	isPack := in.CreditPackID != ""
+	if !isPack && in.PlanID == "" {
+		errs.Add("/plan_id", "required", "A plan_id or a credit_pack_id is required.")
+	}
+	for pointer, isSet := range map[string]bool{
+		"/plan_id": in.PlanID != "", "/currency": in.Currency != "", "/trial": in.Trial != nil,
+		"/payment_method_optional": in.PaymentMethodOptional, "/add_ons": len(in.AddOns) > 0,
+	} {
+		if isPack && isSet {
+			errs.Add(pointer, "not_allowed_value", "Cannot be combined with credit_pack_id.")
+		}
+	}
+	if isPack && in.Quantity > payment.MaxPacks {
+		errs.Add("/quantity", "out_of_range", "Must be 1 to 1000.")
+	}
+	return errs.Err()
 }
 
 func hostedReply(r *server.Call, p *payments.HostedPage, err error) (server.Command, error) {
@@ -203,6 +231,9 @@ func sandboxAnswer(r *server.Call, p *payment.SandboxPage, err error) (ports.Ans
 }
 
 func formatInterval(p payment.Plan) string {
+	if p.IsPack() {
+		return "once"
+	}
 	if p.IntervalCount > 1 {
 		return fmt.Sprintf("every %d %ss", p.IntervalCount, p.Interval)
 	}

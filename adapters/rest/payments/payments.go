@@ -45,9 +45,10 @@ func listPlans(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	out := server.OK(openapi.PlanList{
-		Data:       convert.Slice(plans, func(p *payment.Plan) openapi.Plan { return toPlan(p, current) }),
-		AddOns:     convert.Slice(r.Payments.AddOns(r.By), toAddOn),
-		NextCursor: nullable.NewNullNullable[string](),
+		Data:        convert.Slice(plans, func(p *payment.Plan) openapi.Plan { return toPlan(p, current) }),
+		AddOns:      convert.Slice(r.Payments.AddOns(r.By), toAddOn),
+		CreditPacks: convert.Slice(r.Payments.CreditPacks(r.By), toCreditPack),
+		NextCursor:  nullable.NewNullNullable[string](),
 	}).WithRevision(1)
 	out.Vary = "Host, Authorization, Atrium-Console, Workspace-Id"
 	if r.IsAnonymous() {
@@ -144,13 +145,17 @@ func payInvoice(r *server.Call) (server.Command, error) {
 	if err != nil {
 		return nil, err
 	}
+	return server.Respond(invoicePaymentReply(r, p)), nil
+}
+
+func invoicePaymentReply(r *server.Call, p *payments.InvoicePayment) server.Reply {
 	out := server.OK(openapi.InvoicePayment{
 		Invoice: toInvoice(r, &p.Invoice), Action: toAction(p.Action), Gateway: openapi.PaymentGateway(p.Gateway),
 	})
 	if p.Action != nil {
-		out.Reveals = string(id)
+		out.Reveals = string(p.Invoice.ID)
 	}
-	return server.Respond(out), nil
+	return out
 }
 
 // createSubscription responds with 201 if a subscription was made, and with 200 if it continues an existing one.
@@ -164,6 +169,7 @@ func createSubscription(r *server.Call) (server.Command, error) {
 		Method:   payment.MethodID(in.PaymentMethodID),
 		Quantity: in.Quantity,
 		Currency: in.Currency,
+		AddOns:   toAddOnOrders(in.AddOns),
 		Code:     in.PromotionCode,
 		NoTrial:  in.Trial != nil && !*in.Trial,
 	}

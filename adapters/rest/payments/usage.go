@@ -28,6 +28,7 @@ func toUsageReported(u *payments.Reported) openapi.UsageReported {
 		Used:        u.Used,
 		Limit:       limit,
 		Remaining:   remaining,
+		CreditPacks: convert.Slice(u.Packs, toPackBalance),
 		Repeated:    u.Repeated,
 		PeriodStart: openapi.Time(u.Period.Start),
 		PeriodEnd:   openapi.Time(u.Period.End),

@@ -18,6 +18,8 @@ var Area = db.Area{
 		{Name: "payment_methods", Key: "workspace_id, account, id", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "payment_subscriptions", Key: "workspace_id, account, id", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "payment_invoices", Key: "workspace_id, account, id", Of: "workspaces", Owner: "workspace_id"},
+		{Name: "credit_packs", Key: "workspace_id, account, feature, invoice_id", Of: "workspaces",
+			Owner: "workspace_id"},
 		{Name: "payment_customers", Key: "workspace_id, account", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "feature_usage", Key: "workspace_id, period_start, feature", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "feature_usage_days", Key: "workspace_id, feature, day", Of: "workspaces", Owner: "workspace_id"},

@@ -16,7 +16,7 @@ import (
 const invoiceColumns = `id, number, status, currency, subtotal, tax, total, amount_due, amount_paid,
 	period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts, billed_to, lines,
 	subscription_id, attempts, next_attempt_at, amount_remaining, amount_refunded, disputes, reason,
-	has_more_lines`
+	has_more_lines, pack`
 
 type invoiceRow struct {
 	ID          payment.InvoiceID     `db:"id"`
@@ -49,6 +49,7 @@ type invoiceRow struct {
 	Disputes        string                `db:"disputes"`
 	Reason          payment.InvoiceReason `db:"reason"`
 	HasMoreLines    bool                  `db:"has_more_lines"`
+	Pack            string                `db:"pack"`
 }
 
 func (r *invoiceRow) invoice() (payment.Invoice, error) {
@@ -63,7 +64,7 @@ func (r *invoiceRow) invoice() (payment.Invoice, error) {
 		HasMoreLines: r.HasMoreLines,
 	}
 	return i, errors.Join(db.FromJSON(r.BilledTo, &i.BilledTo), db.FromJSON(r.Discounts, &i.Discounts),
-		db.FromJSON(r.Lines, &i.Lines), db.FromJSON(r.Disputes, &i.Disputes))
+		db.FromJSON(r.Lines, &i.Lines), db.FromJSON(r.Disputes, &i.Disputes), db.FromJSON(r.Pack, &i.Pack))
 }
 
 func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
@@ -71,6 +72,7 @@ func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
 	discounts, worse := db.JSONText(i.Discounts, len(i.Discounts) == 0)
 	lines, worst := db.JSONText(i.Lines, len(i.Lines) == 0)
 	disputes, worstOfAll := db.JSONText(i.Disputes, len(i.Disputes) == 0)
+	pack, worstEver := db.JSONText(i.Pack, i.Pack == nil)
 	return invoiceRow{
 		ID: i.ID, Number: i.Number, Status: i.Status, Currency: i.Currency, Subtotal: i.Subtotal, Tax: i.Tax,
 		Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid, PeriodStart: db.Micros(i.PeriodStart),
@@ -80,7 +82,8 @@ func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
 		Discounts: discounts, Lines: lines, Subscription: i.Subscription, Attempts: i.Attempts,
 		NextAttemptAt: db.Micros(i.NextAttemptAt), AmountRemaining: i.AmountRemaining,
 		AmountRefunded: i.AmountRefunded, Disputes: disputes, Reason: i.Reason, HasMoreLines: i.HasMoreLines,
-	}, errors.Join(err, worse, worst, worstOfAll)
+		Pack: pack,
+	}, errors.Join(err, worse, worst, worstOfAll, worstEver)
 }
 
 // Invoice implements ports.Payments.
@@ -148,8 +151,8 @@ func (store *Store) saveInvoices(ctx context.Context, by identity.Actor, c *paym
 			amount_due, amount_paid,
 				period_start, period_end, due_at, paid_at, hosted_url, pdf_url, created_at, discount, discounts,
 				billed_to, lines, subscription_id, attempts, next_attempt_at, amount_remaining, amount_refunded,
-				disputes, reason, has_more_lines)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+				disputes, reason, has_more_lines, pack)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT (workspace_id, account, id) DO UPDATE SET number = excluded.number, status = excluded.status,
 			subtotal = excluded.subtotal, tax = excluded.tax,
 				total = excluded.total, amount_due = excluded.amount_due, amount_paid = excluded.amount_paid,
@@ -160,11 +163,14 @@ func (store *Store) saveInvoices(ctx context.Context, by identity.Actor, c *paym
 				attempts = excluded.attempts, next_attempt_at = excluded.next_attempt_at,
 				amount_remaining = excluded.amount_remaining, amount_refunded = excluded.amount_refunded,
 				disputes = excluded.disputes, reason = excluded.reason,
-				has_more_lines = excluded.has_more_lines`,
+				has_more_lines = excluded.has_more_lines, pack = excluded.pack`,
 			c.Workspace, c.Account, r.ID, r.Number, r.Status, r.Currency, r.Subtotal, r.Tax, r.Total, r.AmountDue,
 			r.AmountPaid, r.PeriodStart, r.PeriodEnd, r.DueAt, r.PaidAt, r.HostedURL, r.PDFURL, r.CreatedAt, r.Discount,
 			r.Discounts, r.BilledTo, r.Lines, r.Subscription, r.Attempts, r.NextAttemptAt, r.AmountRemaining,
-			r.AmountRefunded, r.Disputes, r.Reason, r.HasMoreLines); err != nil {
+			r.AmountRefunded, r.Disputes, r.Reason, r.HasMoreLines, r.Pack); err != nil {
+			return err
+		}
+		if err := store.savePacks(ctx, c, &i); err != nil {
 			return err
 		}
 	}

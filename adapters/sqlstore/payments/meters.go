@@ -20,7 +20,7 @@ type Meters struct{ db *Store }
 var _ ports.Meters = (*Meters)(nil)
 
 // Add implements ports.Meters. All transactions lock rows in one order, so that they never wait for each other in a
-// circle: keys, then sums, then days, each sorted.
+// circle: keys, then sums, then credit packs, then days, each sorted.
 func (s *Meters) Add(
 	ctx context.Context, by identity.Actor, reports ...payment.UsageReport,
 ) (outcomes []payment.UsageOutcome, err error) {
@@ -87,14 +87,72 @@ func (u *usage) reserveKeys(ctx context.Context) error {
 	return nil
 }
 
-// sum locks the sums of the features, adds the reports, and stores the sums.
+// place is a feature and the beginning of its period.
+type place struct {
+	feature string
+	start   int64
+}
+
+func placeOf(r *payment.UsageReport) place { return place{r.Feature, db.Micros(r.Period.Start)} }
+
+// sum locks the sums of the features and the credit packs, adds the reports, and stores both.
 func (u *usage) sum(ctx context.Context) error {
-	type place struct {
-		feature string
-		start   int64
+	sums, places, err := u.lockSums(ctx)
+	if err != nil {
+		return err
 	}
-	sums := map[place]int64{}
-	placeOf := func(r *payment.UsageReport) place { return place{r.Feature, db.Micros(r.Period.Start)} }
+	var features []string
+	for _, p := range places {
+		features = append(features, p.feature)
+	}
+	first := &u.reports[0] // all have its account and rules
+	packs, err := u.tx.lockedPacks(ctx, u.by.Workspace, first.Account, first.Rules, slices.Compact(features))
+	if err != nil {
+		return err
+	}
+	previous, balances := maps.Clone(sums), map[string][]payment.CreditPack{}
+	for feature := range packs {
+		balances[feature] = slices.Clone(packs[feature])
+	}
+	for n := range u.reports {
+		r, out, p := &u.reports[n], &u.outcomes[n], placeOf(&u.reports[n])
+		tally := payment.Tally{Used: sums[p].used, FromPacks: sums[p].fromPacks, Packs: balances[r.Feature]}
+		if out.Counts() {
+			out.Refusal = tally.Add(r)
+		}
+		sums[p] = storedSum{tally.Used, tally.FromPacks}
+		out.Tally = tally
+		out.Packs = r.Rules.Spendable(tally.Packs)
+	}
+	for _, p := range places {
+		if sums[p] == previous[p] {
+			continue
+		}
+		if _, err := u.tx.Exec(ctx, `UPDATE feature_usage SET used = ?, from_packs = ? WHERE workspace_id = ?
+			AND period_start = ? AND feature = ?`, sums[p].used, sums[p].fromPacks, u.by.Workspace, p.start,
+			p.feature); err != nil {
+			return err
+		}
+	}
+	for feature, all := range balances {
+		for n := range all {
+			if all[n].Used == packs[feature][n].Used {
+				continue
+			}
+			if err := u.tx.savePackUsage(ctx, u.by.Workspace, first.Account, &all[n]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// storedSum is what was used of a feature in a period, and what of it credit packs have paid for.
+type storedSum struct{ used, fromPacks int64 }
+
+// lockSums locks the sums of the reports' features and periods, and returns them and their places, sorted.
+func (u *usage) lockSums(ctx context.Context) (map[place]storedSum, []place, error) {
+	sums := map[place]storedSum{}
 	byPlace := func(a, b *payment.UsageReport) int {
 		return cmp.Or(cmp.Compare(a.Feature, b.Feature), a.Period.Start.Compare(b.Period.Start))
 	}
@@ -104,33 +162,19 @@ func (u *usage) sum(ctx context.Context) error {
 		if _, isLocked := sums[p]; isLocked {
 			continue
 		}
-		var sum int64
-		if _, err := u.tx.Get(ctx, &sum, `
+		var row struct {
+			Used      int64 `db:"used"`
+			FromPacks int64 `db:"from_packs"`
+		}
+		if _, err := u.tx.Get(ctx, &row, `
 			INSERT INTO feature_usage (workspace_id, feature, period_start, used, updated_at) VALUES (?, ?, ?, 0, ?)
 			ON CONFLICT (workspace_id, period_start, feature) DO UPDATE SET updated_at = excluded.updated_at
-			RETURNING used`, u.by.Workspace, p.feature, p.start, db.Micros(u.by.At)); err != nil {
-			return err
+			RETURNING used, from_packs`, u.by.Workspace, p.feature, p.start, db.Micros(u.by.At)); err != nil {
+			return nil, nil, err
 		}
-		sums[p], places = sum, append(places, p)
+		sums[p], places = storedSum{row.Used, row.FromPacks}, append(places, p)
 	}
-	previous := maps.Clone(sums)
-	for n := range u.reports {
-		out, p := &u.outcomes[n], placeOf(&u.reports[n])
-		if out.Counts() {
-			sums[p], out.Refusal = u.reports[n].Add(sums[p])
-		}
-		out.Sum = sums[p]
-	}
-	for _, p := range places {
-		if sums[p] == previous[p] {
-			continue
-		}
-		if _, err := u.tx.Exec(ctx, `UPDATE feature_usage SET used = ? WHERE workspace_id = ? AND period_start = ?
-			AND feature = ?`, sums[p], u.by.Workspace, p.start, p.feature); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sums, places, nil
 }
 
 // freeKeys deletes the keys of reports that were refused, so that they can be sent again.
@@ -211,20 +255,31 @@ func (store *Store) reported(ctx context.Context, by identity.Actor, r payment.U
 }
 
 // Sums implements ports.Meters.
-func (s *Meters) Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]int64, error) {
+func (s *Meters) Sums(
+	ctx context.Context, ws identity.WorkspaceID, period time.Time,
+) (map[string]payment.Tally, error) {
 	var rows []struct {
-		Feature string `db:"feature"`
-		Used    int64  `db:"used"`
+		Feature   string `db:"feature"`
+		Used      int64  `db:"used"`
+		FromPacks int64  `db:"from_packs"`
 	}
-	if err := s.db.List(ctx, &rows, `SELECT feature, used FROM feature_usage WHERE workspace_id = ?
+	if err := s.db.List(ctx, &rows, `SELECT feature, used, from_packs FROM feature_usage WHERE workspace_id = ?
 		AND period_start = ?`, ws, db.Micros(period)); err != nil {
 		return nil, err
 	}
-	sums := make(map[string]int64, len(rows))
+	sums := make(map[string]payment.Tally, len(rows))
 	for _, r := range rows {
-		sums[r.Feature] = r.Used
+		sums[r.Feature] = payment.Tally{Used: r.Used, FromPacks: r.FromPacks}
 	}
 	return sums, nil
+}
+
+// Packs implements ports.Meters.
+func (s *Meters) Packs(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.CreditPack, error) {
+	var rows []packRow
+	err := s.db.List(ctx, &rows, `SELECT `+packColumns+` FROM credit_packs t WHERE t.workspace_id = ?
+		AND t.account = ? AND t.used < t.granted`, ws, account)
+	return db.Convert(rows, (*packRow).pack), err
 }
 
 // Days implements ports.Meters.

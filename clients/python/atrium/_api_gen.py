@@ -52,6 +52,8 @@ Code = Union[
         "contract_break",
         "copy_too_large",
         "credential_changed",
+        "credit_pack_not_found",
+        "credit_pack_unavailable",
         "cross_origin",
         "currency_conflict",
         "daily_replies_reached",
@@ -1887,23 +1889,31 @@ class CheckThreshold(TypedDict):
 class CheckoutSessionCreate(TypedDict):
     """A type of the API."""
 
-    plan_id: str
-    """"""
+    plan_id: NotRequired[str]
+    """Required without a `credit_pack_id`."""
+
+    credit_pack_id: NotRequired[str]
+    """Sells credit packs instead of a plan. Not together with `plan_id`, `currency`, `add_ons`, `trial` and
+    `payment_method_optional`.
+    """
 
     quantity: NotRequired[int]
-    """Default: 1; for a plan with `seats`, what the members need."""
+    """Default: 1; for a plan with `seats`, what the members need. At most 1,000 credit packs."""
 
     currency: NotRequired[str]
     """One of the plan's `currency_options`, or the currency of its price, which is the default."""
+
+    add_ons: NotRequired[List[AddOnQuantity]]
+    """Add-ons that are bought with the plan. They have its period and currency, and its trial."""
 
     trial: NotRequired[bool]
     """`false` begins without a trial."""
 
     success_url: str
-    """To which the payer goes when the subscription has started."""
+    """To which the payer goes after the purchase."""
 
     cancel_url: str
-    """To which the payer goes without a subscription."""
+    """To which the payer goes without a purchase."""
 
     allow_promotion_codes: NotRequired[bool]
     """Whether the payer can enter a promotion code."""
@@ -2297,6 +2307,105 @@ class ConnectionVerify(TypedDict):
     """The complete new credential. Must match the kind's `credential_schema`. Replaces the stored one."""
 
     consent: NotRequired[ConnectionConsent]
+    """"""
+
+
+class CreditPack(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """"""
+
+    name: str
+    """"""
+
+    description: str
+    """"""
+
+    price: Money
+    """For each, once."""
+
+    limits: Dict[str, int]
+    """What each adds to limits."""
+
+    expires_after_days: Optional[int]
+    """After how many days what is left expires. `null` if it does not."""
+
+    available: bool
+    """Whether it can be bought."""
+
+
+class CreditPackBalance(TypedDict):
+    """A type of the API."""
+
+    credit_pack_id: str
+    """"""
+
+    invoice_id: str
+    """The invoice that paid it."""
+
+    granted: int
+    """What the purchase has added."""
+
+    remaining: int
+    """What is left of it."""
+
+    bought_at: str
+    """"""
+
+    expires_at: Optional[str]
+    """When what is left expires. `null` if it does not."""
+
+
+class CreditPackCheckoutStartedData(TypedDict):
+    """The data of credit_pack.checkout_started: A user opened a checkout page for credit packs."""
+
+    credit_pack_id: str
+    """"""
+
+    quantity: int
+    """"""
+
+
+class CreditPackPurchase(TypedDict):
+    """A type of the API."""
+
+    credit_pack_id: str
+    """"""
+
+    quantity: NotRequired[int]
+    """How many."""
+
+
+class CreditPackPurchasedData(TypedDict):
+    """The data of credit_pack.purchased: Credit packs were paid, and add to limits."""
+
+    credit_pack_id: str
+    """"""
+
+    quantity: int
+    """"""
+
+    limits: Dict[str, int]
+    """"""
+
+    amount: int
+    """"""
+
+    currency: str
+    """"""
+
+    expires_at: NotRequired[str]
+    """"""
+
+
+class CreditPackRequestedData(TypedDict):
+    """The data of credit_pack.requested: A user asked to buy credit packs."""
+
+    credit_pack_id: str
+    """"""
+
+    quantity: int
     """"""
 
 # A character between values.
@@ -2905,7 +3014,9 @@ class EntitlementLimit(TypedDict):
     """A type of the API."""
 
     limit: Optional[int]
-    """`null` if none."""
+    """`null` if none. The sum of the plan, its add-ons, what credit packs have paid for in the period, and
+    what is left of them.
+    """
 
     used: int
     """What the workspace uses now; for limits that the application counts, in the current period."""
@@ -2918,6 +3029,11 @@ class EntitlementLimit(TypedDict):
 
     counted_by: Union[Literal["atrium", "application"], str]
     """Atrium enforces what it counts."""
+
+    credit_packs: List[CreditPackBalance]
+    """The credit packs of which something is left, in the order in which they are spent. Empty for what
+    Atrium counts.
+    """
 
     period_start: NotRequired[str]
     """The start of the period over which the application's reports are summed: the subscription's period
@@ -3805,6 +3921,9 @@ class Invoice(TypedDict):
 
     subscription_id: Optional[str]
     """The subscription that it bills. `null` if it bills something else."""
+
+    credit_pack_id: Optional[str]
+    """The credit packs that it sells. `null` if it bills something else."""
 
     attempt_count: int
     """How often it was charged: the first time, and each time that the gateway has repeated it by itself."""
@@ -4787,6 +4906,9 @@ class PlanList(TypedDict):
 
     add_ons: List[AddOn]
     """What can be bought beside a plan."""
+
+    credit_packs: List[CreditPack]
+    """What can be bought once, also without a plan."""
 
     next_cursor: Optional[str]
     """"""
@@ -8299,6 +8421,9 @@ class SubscriptionCreate(TypedDict):
     currency: NotRequired[str]
     """One of the plan's `currency_options`, or the currency of its price, which is the default."""
 
+    add_ons: NotRequired[List[AddOnQuantity]]
+    """Add-ons that are bought with the plan. They have its period and currency, and its trial."""
+
     promotion_code: NotRequired[str]
     """A code for a discount. Its case does not count."""
 
@@ -8482,6 +8607,9 @@ class SubscriptionRequestedData(TypedDict):
     """"""
 
     quantity: int
+    """"""
+
+    add_ons: NotRequired[List[str]]
     """"""
 
     promotion_id: NotRequired[str]
@@ -8691,10 +8819,13 @@ class UsageReported(TypedDict):
     """
 
     limit: Optional[int]
-    """`null` if the plan does not limit the feature."""
+    """As in the entitlements. `null` if the plan does not limit the feature."""
 
     remaining: Optional[int]
     """"""
+
+    credit_packs: List[CreditPackBalance]
+    """As in the entitlements."""
 
     repeated: bool
     """Whether a report with this `idempotency_key` was counted before. This one was not counted."""
@@ -9926,6 +10057,27 @@ class ConnectionVerifiedEvent(_EventBase):
     data: ConnectionVerifiedData
 
 
+class CreditPackCheckoutStartedEvent(_EventBase):
+    """An event of the type credit_pack.checkout_started."""
+
+    type: Literal["credit_pack.checkout_started"]
+    data: CreditPackCheckoutStartedData
+
+
+class CreditPackPurchasedEvent(_EventBase):
+    """An event of the type credit_pack.purchased."""
+
+    type: Literal["credit_pack.purchased"]
+    data: CreditPackPurchasedData
+
+
+class CreditPackRequestedEvent(_EventBase):
+    """An event of the type credit_pack.requested."""
+
+    type: Literal["credit_pack.requested"]
+    data: CreditPackRequestedData
+
+
 class DisputeClosedEvent(_EventBase):
     """An event of the type dispute.closed."""
 
@@ -10764,6 +10916,9 @@ KnownEvent = Union[
     ConnectionRenamedEvent,
     ConnectionRevokedEvent,
     ConnectionVerifiedEvent,
+    CreditPackCheckoutStartedEvent,
+    CreditPackPurchasedEvent,
+    CreditPackRequestedEvent,
     DisputeClosedEvent,
     DisputeOpenedEvent,
     EmbedTokenCreatedEvent,
@@ -12830,10 +12985,10 @@ class PaymentsUsageResource(Resource):
         """Check a limit and count usage.
 
         Requires the admin role in the workspace. Counts the `quantity` if the usage with it stays within
-        the limit of the workspace's plan, in one step: of calls that compete for the rest, as many
-        succeed as it suffices for. Otherwise returns 409 `plan_limit_reached` and counts nothing.
-        Without a plan the limit is 0. If the plan does not limit the feature, the usage counts. Call it
-        before you provide what is used.
+        the limit of the workspace's plan and its credit packs, in one step: of calls that compete for
+        the rest, as many succeed as it suffices for. Otherwise returns 409 `plan_limit_reached` and
+        counts nothing. Without a plan only credit packs count. If the plan does not limit the feature,
+        the usage counts. Call it before you provide what is used.
 
         Errors: billing_role_required, invalid_fields, payments_not_configured, plan_limit_reached,
         scope_required, unknown_feature; and those that every call can have.
@@ -12991,12 +13146,13 @@ class PaymentsSubscriptionResource(Resource):
         gets 429 `promotion_code_rate_limited`. The sandbox has the codes TENOFF, HALF3, FREE1, FIVEOFF
         and WELCOME.
 
-        Errors: amount_too_large, billing_address_invalid, billing_role_required, currency_conflict,
-        gateway_timeout, gateway_unavailable, invalid_fields, invoice_unpaid, no_active_subscription,
-        payment_method_expired, payment_method_not_found, payment_method_required, payment_pending,
-        payments_not_configured, payments_paused, plan_not_found, plan_unavailable,
-        promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use,
-        subscription_exists, trial_used; and those that every call can have.
+        Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_address_invalid,
+        billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
+        invoice_unpaid, no_active_subscription, payment_method_expired, payment_method_not_found,
+        payment_method_required, payment_pending, payments_not_configured, payments_paused,
+        plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited,
+        scope_required, seats_in_use, subscription_exists, trial_used; and those that every call can
+        have.
         """
         return cast("SubscriptionCreated", self._caller.send("payments.subscription.create", "POST", path("/api/payments/subscriptions"), body=body, keyed=True, options=options))
 
@@ -13427,7 +13583,8 @@ class PaymentsEntitlementsResource(Resource):
         `quota_exceeded` where the organisation's configuration sets the limit. `streams` is listed only
         if it is limited. Open invitations count as members. All other names in the `limits` of plans are
         for applications, which report their usage with `POST /api/payments/usage` and decide themselves
-        what to refuse.
+        what to refuse. Credit packs add to them: usage takes from the plan first, then from the credit
+        pack that expires soonest.
 
         Errors: scope_required; and those that every call can have.
         """
@@ -13476,6 +13633,33 @@ class PaymentsDetailsResource(Resource):
         return cast("BillingDetails", self._caller.send("payments.details.replace", "PUT", path("/api/payments/details"), body=body, options=options))
 
 
+class PaymentsCreditPacksResource(Resource):
+    """The calls of payments.credit_packs."""
+
+    def buy(
+        self,
+        body: CreditPackPurchase,
+        **options: Unpack[Options],
+    ) -> InvoicePayment:
+        """Buy credit packs.
+
+        Requires the admin role in the workspace. Charges the default payment method for an invoice, and
+        adds the limits of the `credit_packs` of `GET /api/payments/plans` when it is paid. If the charge
+        is declined, the invoice is voided. If the payer has to confirm the payment, or the bank takes
+        its time, the invoice stays `open` until then, as with `POST
+        /api/payments/invoices/{invoice_id}/pay`.
+
+        If the gateway does not answer (502, 503 or 504), repeat the call with the same
+        `Idempotency-Key`: credit packs are bought once for each key.
+
+        Errors: amount_too_large, billing_address_invalid, billing_role_required, credit_pack_not_found,
+        credit_pack_unavailable, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
+        payment_method_required, payment_pending, payments_not_configured, payments_paused,
+        scope_required; and those that every call can have.
+        """
+        return cast("InvoicePayment", self._caller.send("payments.creditPacks.buy", "POST", path("/api/payments/credit-packs"), body=body, keyed=True, options=options))
+
+
 class PaymentsCheckoutSessionsResource(Resource):
     """The calls of payments.checkout_sessions."""
 
@@ -13487,22 +13671,23 @@ class PaymentsCheckoutSessionsResource(Resource):
         """Create a link to the gateway's checkout.
 
         Requires the admin role in the workspace. Returns the address of a gateway page where the payer
-        starts a subscription, within 24 hours. The errors are those of `POST
-        /api/payments/subscriptions`. The link ends with the next one of the workspace, and when a
-        subscription is created in another way. Of two links that are created at the same moment, one is
-        refused with 409 `payment_pending`.
+        starts a subscription, or buys credit packs (`credit_pack_id`), within 24 hours. The errors are
+        those of `POST /api/payments/subscriptions`. The link ends with the next one of the workspace,
+        and when a subscription is created in another way. Of two links that are created at the same
+        moment, one is refused with 409 `payment_pending`.
 
         The subscription begins with the trial of its plan, if the workspace had none. If the
         organisation gives one trial for each e-mail address, 409 `trial_used` is returned for an owner
         who has had one; with `trial: false` there is none. If it gives one for each card, a trial that
         begins with a card that has had one ends at once, without a charge: the event is `trial.refused`.
 
-        The payer goes back to `success_url` or `cancel_url`. The subscription is shown when the gateway
+        The payer goes back to `success_url` or `cancel_url`. What was bought is shown when the gateway
         has told Atrium, which can be seconds later. In the sandbox, the page asks only for a card. The
         addresses must be https, or http on loopback, and of an origin that the operator of the server
         allows (`orgs[].payments.return_origins`).
 
-        Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout,
+        Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required,
+        credit_pack_not_found, credit_pack_unavailable, currency_conflict, gateway_timeout,
         gateway_unavailable, invalid_fields, invoice_unpaid, payment_pending, payments_not_configured,
         payments_paused, plan_not_found, plan_unavailable, scope_required, seats_in_use,
         subscription_exists, trial_used; and those that every call can have.
@@ -13545,6 +13730,7 @@ class PaymentsResource(Resource):
         super().__init__(caller)
         self.adjustments = PaymentsAdjustmentsResource(caller)
         self.checkout_sessions = PaymentsCheckoutSessionsResource(caller)
+        self.credit_packs = PaymentsCreditPacksResource(caller)
         self.details = PaymentsDetailsResource(caller)
         self.entitlements = PaymentsEntitlementsResource(caller)
         self.invoices = PaymentsInvoicesResource(caller)

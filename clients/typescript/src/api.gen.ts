@@ -45,6 +45,8 @@ export type Code =
   | 'contract_break'
   | 'copy_too_large'
   | 'credential_changed'
+  | 'credit_pack_not_found'
+  | 'credit_pack_unavailable'
   | 'cross_origin'
   | 'currency_conflict'
   | 'daily_replies_reached'
@@ -1568,17 +1570,24 @@ export type CheckThreshold = {
 
 /**  */
 export type CheckoutSessionCreate = {
-  /**  */
-  plan_id: string
-  /** Default: 1; for a plan with `seats`, what the members need. */
+  /** Required without a `credit_pack_id`. */
+  plan_id?: string
+  /**
+   * Sells credit packs instead of a plan. Not together with `plan_id`, `currency`, `add_ons`, `trial` and
+   * `payment_method_optional`.
+   */
+  credit_pack_id?: string
+  /** Default: 1; for a plan with `seats`, what the members need. At most 1,000 credit packs. */
   quantity?: number
   /** One of the plan's `currency_options`, or the currency of its price, which is the default. */
   currency?: string
+  /** Add-ons that are bought with the plan. They have its period and currency, and its trial. */
+  add_ons?: AddOnQuantity[]
   /** `false` begins without a trial. */
   trial?: boolean
-  /** To which the payer goes when the subscription has started. */
+  /** To which the payer goes after the purchase. */
   success_url: string
-  /** To which the payer goes without a subscription. */
+  /** To which the payer goes without a purchase. */
   cancel_url: string
   /** Whether the payer can enter a promotion code. */
   allow_promotion_codes?: boolean
@@ -1894,6 +1903,80 @@ export type ConnectionVerify = {
   credential?: Record<string, unknown>
   /**  */
   consent?: ConnectionConsent
+}
+
+/**  */
+export type CreditPack = {
+  /**  */
+  id: string
+  /**  */
+  name: string
+  /**  */
+  description: string
+  /** For each, once. */
+  price: Money
+  /** What each adds to limits. */
+  limits: Record<string, number>
+  /** After how many days what is left expires. `null` if it does not. */
+  expires_after_days: number | null
+  /** Whether it can be bought. */
+  available: boolean
+}
+
+/**  */
+export type CreditPackBalance = {
+  /**  */
+  credit_pack_id: string
+  /** The invoice that paid it. */
+  invoice_id: string
+  /** What the purchase has added. */
+  granted: number
+  /** What is left of it. */
+  remaining: number
+  /**  */
+  bought_at: string
+  /** When what is left expires. `null` if it does not. */
+  expires_at: string | null
+}
+
+/** The data of credit_pack.checkout_started: A user opened a checkout page for credit packs. */
+export type CreditPackCheckoutStartedData = {
+  /**  */
+  credit_pack_id: string
+  /**  */
+  quantity: number
+}
+
+/**  */
+export type CreditPackPurchase = {
+  /**  */
+  credit_pack_id: string
+  /** How many. */
+  quantity?: number
+}
+
+/** The data of credit_pack.purchased: Credit packs were paid, and add to limits. */
+export type CreditPackPurchasedData = {
+  /**  */
+  credit_pack_id: string
+  /**  */
+  quantity: number
+  /**  */
+  limits: Record<string, number>
+  /**  */
+  amount: number
+  /**  */
+  currency: string
+  /**  */
+  expires_at?: string
+}
+
+/** The data of credit_pack.requested: A user asked to buy credit packs. */
+export type CreditPackRequestedData = {
+  /**  */
+  credit_pack_id: string
+  /**  */
+  quantity: number
 }
 
 /** A character between values. */
@@ -2388,7 +2471,10 @@ export type EmbedTurn = {
 
 /**  */
 export type EntitlementLimit = {
-  /** `null` if none. */
+  /**
+   * `null` if none. The sum of the plan, its add-ons, what credit packs have paid for in the period, and what is
+   * left of them.
+   */
   limit: number | null
   /** What the workspace uses now; for limits that the application counts, in the current period. */
   used: number
@@ -2398,6 +2484,11 @@ export type EntitlementLimit = {
   source: 'plan' | 'quota' | 'none' | (string & {})
   /** Atrium enforces what it counts. */
   counted_by: 'atrium' | 'application' | (string & {})
+  /**
+   * The credit packs of which something is left, in the order in which they are spent. Empty for what Atrium
+   * counts.
+   */
+  credit_packs: CreditPackBalance[]
   /**
    * The start of the period over which the application's reports are summed: the subscription's period for the
    * feature that the gateway bills by usage, else a month of the workspace. Missing for what Atrium counts.
@@ -3095,6 +3186,8 @@ export type Invoice = {
   billing_details: InvoiceBillingDetails | null
   /** The subscription that it bills. `null` if it bills something else. */
   subscription_id: string | null
+  /** The credit packs that it sells. `null` if it bills something else. */
+  credit_pack_id: string | null
   /** How often it was charged: the first time, and each time that the gateway has repeated it by itself. */
   attempt_count: number
   /** When the gateway charges it again by itself. `null` if it does not. */
@@ -3856,6 +3949,8 @@ export type PlanList = {
   data: Plan[]
   /** What can be bought beside a plan. */
   add_ons: AddOn[]
+  /** What can be bought once, also without a plan. */
+  credit_packs: CreditPack[]
   /**  */
   next_cursor: string | null
 }
@@ -6654,6 +6749,8 @@ export type SubscriptionCreate = {
   quantity?: number
   /** One of the plan's `currency_options`, or the currency of its price, which is the default. */
   currency?: string
+  /** Add-ons that are bought with the plan. They have its period and currency, and its trial. */
+  add_ons?: AddOnQuantity[]
   /** A code for a discount. Its case does not count. */
   promotion_code?: string
   /** `false` begins without a trial. */
@@ -6794,6 +6891,8 @@ export type SubscriptionRequestedData = {
   plan_id: string
   /**  */
   quantity: number
+  /**  */
+  add_ons?: string[]
   /**  */
   promotion_id?: string
 }
@@ -6966,10 +7065,12 @@ export type UsageReported = {
   feature: string
   /** The sum of the current period. It stays at 9007199254740991, the largest integer that JavaScript represents. */
   used: number
-  /** `null` if the plan does not limit the feature. */
+  /** As in the entitlements. `null` if the plan does not limit the feature. */
   limit: number | null
   /**  */
   remaining: number | null
+  /** As in the entitlements. */
+  credit_packs: CreditPackBalance[]
   /** Whether a report with this `idempotency_key` was counted before. This one was not counted. */
   repeated: boolean
   /**  */
@@ -7693,6 +7794,9 @@ export type EventData = {
   'connection.renamed': ConnectionRenamedData
   'connection.revoked': ConnectionRevokedData
   'connection.verified': ConnectionVerifiedData
+  'credit_pack.checkout_started': CreditPackCheckoutStartedData
+  'credit_pack.purchased': CreditPackPurchasedData
+  'credit_pack.requested': CreditPackRequestedData
   'dispute.closed': DisputeClosedData
   'dispute.opened': DisputeOpenedData
   'embed_token.created': EmbedTokenCreatedData
@@ -9649,9 +9753,10 @@ export class PaymentsUsageResource extends Resource {
    * Check a limit and count usage.
    *
    * Requires the admin role in the workspace. Counts the `quantity` if the usage with it stays within the limit
-   * of the workspace's plan, in one step: of calls that compete for the rest, as many succeed as it suffices
-   * for. Otherwise returns 409 `plan_limit_reached` and counts nothing. Without a plan the limit is 0. If the
-   * plan does not limit the feature, the usage counts. Call it before you provide what is used.
+   * of the workspace's plan and its credit packs, in one step: of calls that compete for the rest, as many
+   * succeed as it suffices for. Otherwise returns 409 `plan_limit_reached` and counts nothing. Without a plan
+   * only credit packs count. If the plan does not limit the feature, the usage counts. Call it before you
+   * provide what is used.
    *
    * Errors: billing_role_required, invalid_fields, payments_not_configured, plan_limit_reached, scope_required,
    * unknown_feature; and those that every call can have.
@@ -9805,12 +9910,12 @@ export class PaymentsSubscriptionResource extends Resource {
    * returns 422 `promotion_code_invalid`. After 10 such codes within an hour, a workspace gets 429
    * `promotion_code_rate_limited`. The sandbox has the codes TENOFF, HALF3, FREE1, FIVEOFF and WELCOME.
    *
-   * Errors: amount_too_large, billing_address_invalid, billing_role_required, currency_conflict,
-   * gateway_timeout, gateway_unavailable, invalid_fields, invoice_unpaid, no_active_subscription,
-   * payment_method_expired, payment_method_not_found, payment_method_required, payment_pending,
-   * payments_not_configured, payments_paused, plan_not_found, plan_unavailable, promotion_code_invalid,
-   * promotion_code_rate_limited, scope_required, seats_in_use, subscription_exists, trial_used; and those that
-   * every call can have.
+   * Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_address_invalid,
+   * billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
+   * invoice_unpaid, no_active_subscription, payment_method_expired, payment_method_not_found,
+   * payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
+   * plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use,
+   * subscription_exists, trial_used; and those that every call can have.
    */
   create(body: SubscriptionCreate, options?: Options): Promise<SubscriptionCreated> {
     return this.caller.send({ name: 'payments.subscription.create', method: 'POST', path: path`/api/payments/subscriptions`, body, keyed: true }, options)
@@ -10200,7 +10305,8 @@ export class PaymentsEntitlementsResource extends Resource {
    * `streams` and `storage_bytes`, and enforces their limits: 409 `plan_limit_reached`, or `quota_exceeded`
    * where the organisation's configuration sets the limit. `streams` is listed only if it is limited. Open
    * invitations count as members. All other names in the `limits` of plans are for applications, which report
-   * their usage with `POST /api/payments/usage` and decide themselves what to refuse.
+   * their usage with `POST /api/payments/usage` and decide themselves what to refuse. Credit packs add to them:
+   * usage takes from the plan first, then from the credit pack that expires soonest.
    *
    * Errors: scope_required; and those that every call can have.
    */
@@ -10245,6 +10351,30 @@ export class PaymentsDetailsResource extends Resource {
   }
 }
 
+/** The calls of payments.creditPacks. */
+export class PaymentsCreditPacksResource extends Resource {
+
+  /**
+   * Buy credit packs.
+   *
+   * Requires the admin role in the workspace. Charges the default payment method for an invoice, and adds the
+   * limits of the `credit_packs` of `GET /api/payments/plans` when it is paid. If the charge is declined, the
+   * invoice is voided. If the payer has to confirm the payment, or the bank takes its time, the invoice stays
+   * `open` until then, as with `POST /api/payments/invoices/{invoice_id}/pay`.
+   *
+   * If the gateway does not answer (502, 503 or 504), repeat the call with the same `Idempotency-Key`: credit
+   * packs are bought once for each key.
+   *
+   * Errors: amount_too_large, billing_address_invalid, billing_role_required, credit_pack_not_found,
+   * credit_pack_unavailable, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
+   * payment_method_required, payment_pending, payments_not_configured, payments_paused, scope_required; and
+   * those that every call can have.
+   */
+  buy(body: CreditPackPurchase, options?: Options): Promise<InvoicePayment> {
+    return this.caller.send({ name: 'payments.creditPacks.buy', method: 'POST', path: path`/api/payments/credit-packs`, body, keyed: true }, options)
+  }
+}
+
 /** The calls of payments.checkoutSessions. */
 export class PaymentsCheckoutSessionsResource extends Resource {
 
@@ -10252,21 +10382,23 @@ export class PaymentsCheckoutSessionsResource extends Resource {
    * Create a link to the gateway's checkout.
    *
    * Requires the admin role in the workspace. Returns the address of a gateway page where the payer starts a
-   * subscription, within 24 hours. The errors are those of `POST /api/payments/subscriptions`. The link ends
-   * with the next one of the workspace, and when a subscription is created in another way. Of two links that are
-   * created at the same moment, one is refused with 409 `payment_pending`.
+   * subscription, or buys credit packs (`credit_pack_id`), within 24 hours. The errors are those of `POST
+   * /api/payments/subscriptions`. The link ends with the next one of the workspace, and when a subscription is
+   * created in another way. Of two links that are created at the same moment, one is refused with 409
+   * `payment_pending`.
    *
    * The subscription begins with the trial of its plan, if the workspace had none. If the organisation gives one
    * trial for each e-mail address, 409 `trial_used` is returned for an owner who has had one; with `trial:
    * false` there is none. If it gives one for each card, a trial that begins with a card that has had one ends
    * at once, without a charge: the event is `trial.refused`.
    *
-   * The payer goes back to `success_url` or `cancel_url`. The subscription is shown when the gateway has told
+   * The payer goes back to `success_url` or `cancel_url`. What was bought is shown when the gateway has told
    * Atrium, which can be seconds later. In the sandbox, the page asks only for a card. The addresses must be
    * https, or http on loopback, and of an origin that the operator of the server allows
    * (`orgs[].payments.return_origins`).
    *
-   * Errors: amount_too_large, billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable,
+   * Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required,
+   * credit_pack_not_found, credit_pack_unavailable, currency_conflict, gateway_timeout, gateway_unavailable,
    * invalid_fields, invoice_unpaid, payment_pending, payments_not_configured, payments_paused, plan_not_found,
    * plan_unavailable, scope_required, seats_in_use, subscription_exists, trial_used; and those that every call
    * can have.
@@ -10304,6 +10436,7 @@ export class PaymentsAdjustmentsResource extends Resource {
 export class PaymentsResource extends Resource {
   readonly adjustments: PaymentsAdjustmentsResource
   readonly checkoutSessions: PaymentsCheckoutSessionsResource
+  readonly creditPacks: PaymentsCreditPacksResource
   readonly details: PaymentsDetailsResource
   readonly entitlements: PaymentsEntitlementsResource
   readonly invoices: PaymentsInvoicesResource
@@ -10321,6 +10454,7 @@ export class PaymentsResource extends Resource {
     super(caller)
     this.adjustments = new PaymentsAdjustmentsResource(caller)
     this.checkoutSessions = new PaymentsCheckoutSessionsResource(caller)
+    this.creditPacks = new PaymentsCreditPacksResource(caller)
     this.details = new PaymentsDetailsResource(caller)
     this.entitlements = new PaymentsEntitlementsResource(caller)
     this.invoices = new PaymentsInvoicesResource(caller)

@@ -99,6 +99,8 @@ func Gateway(t *testing.T, open func(*testing.T) GatewayStage) {
 		"a change can carry a promotion code":                               gatewayPromotedChanges,
 		"operators give free periods, longer trials and credits":            gatewayAdjustments,
 		"a plan is paid by transfer":                                        gatewayTransfers,
+		"credit packs are bought once":                                      gatewayPacks,
+		"add-ons are bought with a plan":                                    gatewayBundles,
 		"a price has options in other currencies":                           gatewayCurrencies,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })

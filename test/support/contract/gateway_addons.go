@@ -12,6 +12,32 @@ func addOnOrder(h payment.GatewaySubscription, quantity int) payment.Amendment {
 	return payment.Amendment{Item: h.Item, AddOns: []payment.ItemOrder{{Ref: AddOn.Ref, Quantity: quantity}}}
 }
 
+// gatewayBundles sells add-ons with a plan.
+func gatewayBundles(t *testing.T, g GatewayStage) {
+	ctx, plan := t.Context(), g.Plans[0]
+	want := map[string]int{AddOn.Ref: 3, plan.PriceRef: 2}
+	orders := []payment.ItemOrder{{Ref: AddOn.Ref, Quantity: 3}}
+	cost := 2*plan.Price.Amount + 3*AddOn.Price.Amount
+	c, k := g.customer(t, "4242"), key()
+	for range 2 {
+		h, err := g.Subscribe(ctx, k, c, payment.Order{Plan: plan, Quantity: 2, AddOns: orders})
+		must(t, err)
+		same(t, "plan", h.Plan, plan.ID)
+		wantItems(t, h, want)
+	}
+	g.wantPaid(t, c, cost)
+	h := g.afterRenewal(t, c, *g.only(t, c))
+	wantItems(t, h, want)
+	g.wantPaid(t, c, 2*cost)
+	visitor, o := g.customer(t), g.checkout(0)
+	o.AddOns = orders
+	url, err := g.Checkout(ctx, key(), visitor, o)
+	must(t, err)
+	same(t, "the page is open", g.CheckOut(t, url, "4242"), true)
+	wantItems(t, *g.only(t, visitor), want)
+	g.wantPaid(t, visitor, cost)
+}
+
 // elsewhereAddOns buys, changes and removes an add-on beside an item that someone else has added.
 func elsewhereAddOns(t *testing.T, g GatewayStage) {
 	basic := g.Plans[0]

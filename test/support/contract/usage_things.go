@@ -108,13 +108,17 @@ func Meters(t *testing.T, open Opener) {
 		t.Helper()
 		got, err := a.Meters.Add(ctx, by, r)
 		must(t, err)
-		same(t, "outcomes", got, []payment.UsageOutcome{{Sum: sum, IsRepeated: isRepeated}})
+		same(t, "outcomes", got, []payment.UsageOutcome{{Tally: payment.Tally{Used: sum}, IsRepeated: isRepeated}})
 	}
 	sums := func(t *testing.T, ws identity.WorkspaceID, start time.Time) map[string]int64 {
 		t.Helper()
 		got, err := a.Meters.Sums(ctx, ws, start)
 		must(t, err)
-		return got
+		all := map[string]int64{}
+		for feature, tally := range got {
+			all[feature] = tally.Used
+		}
+		return all
 	}
 	t.Run("reports are summed by feature, workspace and period", func(t *testing.T) {
 		add(t, team.Admin, report("messages", 3, ""), 3, false)
@@ -167,6 +171,7 @@ func Meters(t *testing.T, open Opener) {
 	t.Run("reports are counted together, and each has its outcome", func(t *testing.T) {
 		usageTogether(t, a, team.Admin, report)
 	})
+	t.Run("credit packs are spent", func(t *testing.T) { creditPacks(t, a) })
 	t.Run("of concurrent reports with a limit, as many count as it suffices for", func(t *testing.T) {
 		usageLimits(t, a, team.Admin, report)
 	})
@@ -178,7 +183,7 @@ func usageTogether(t *testing.T, a Adapter, by identity.Actor, report reporting)
 	ctx := t.Context()
 	limit := int64(6)
 	limited := report("batch", 2, "limited")
-	limited.Limit = &limit
+	limited.Allowance, limited.IsLimited = &limit, true
 	got, err := a.Meters.Add(ctx, by, report("batch", 5, "b1"), report("batch", -6, "b2"), report("other", 1, "b1"),
 		report("batch", 5, "b1"), limited, report("batch", -2, ""), limited, report("elsewhere", 7, "b3"))
 	must(t, err)
@@ -186,14 +191,14 @@ func usageTogether(t *testing.T, a Adapter, by identity.Actor, report reporting)
 		payment.ErrUsageLimit, nil}
 	sums := []int64{5, 5, 0, 5, 5, 3, 3, 7}
 	for n, o := range got {
-		assert.That(t, o.Sum == sums[n] && errors.Is(o.Refusal, refusals[n]) &&
+		assert.That(t, o.Used == sums[n] && errors.Is(o.Refusal, refusals[n]) &&
 			(o.Refusal != nil) == (refusals[n] != nil) &&
 			o.IsRepeated == (n == 3), "the outcome of report %d: %+v", n, o)
 	}
 	t.Run("what was refused can be sent again with its key", func(t *testing.T) {
 		got, err := a.Meters.Add(ctx, by, report("batch", -6, "b2"), limited)
 		must(t, err)
-		assert.That(t, errors.Is(got[0].Refusal, payment.ErrUsageBelowZero) && got[1].Counts() && got[1].Sum == 5,
+		assert.That(t, errors.Is(got[0].Refusal, payment.ErrUsageBelowZero) && got[1].Counts() && got[1].Used == 5,
 			"%+v", got)
 	})
 	t.Run("each day has its sum", func(t *testing.T) {
@@ -230,7 +235,7 @@ func usageLimits(t *testing.T, a Adapter, by identity.Actor, report reporting) {
 				store = second.Meters
 			}
 			r := report("rare", quantity, "")
-			r.Limit = limit
+			r.Allowance, r.IsLimited = limit, limit != nil
 			got, err := store.Add(t.Context(), by, r)
 			if err == nil && got[0].Counts() {
 				mu.Lock()
@@ -247,7 +252,7 @@ func usageLimits(t *testing.T, a Adapter, by identity.Actor, report reporting) {
 		t.Helper()
 		all, err := a.Meters.Sums(t.Context(), by.Workspace, fixture.At)
 		must(t, err)
-		return all["rare"]
+		return all["rare"].Used
 	}
 	most := limit
 	same(t, "counted", race(1, &most), int(limit))

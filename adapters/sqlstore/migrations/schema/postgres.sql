@@ -585,6 +585,7 @@ CREATE TABLE payment_invoices (
     amount_refunded bigint NOT NULL DEFAULT 0,
     disputes text NOT NULL DEFAULT ''::text,
     reason text NOT NULL DEFAULT ''::text,
+    pack text NOT NULL DEFAULT ''::text,
     has_more_lines boolean NOT NULL DEFAULT false,
     CONSTRAINT payment_invoices_pkey PRIMARY KEY (workspace_id, account, id),
     CONSTRAINT payment_invoices_workspace_id_account_fkey FOREIGN KEY (workspace_id, account) REFERENCES payment_customers(workspace_id, account) ON DELETE CASCADE
@@ -713,6 +714,7 @@ CREATE TABLE feature_usage (
     period_start bigint NOT NULL,
     used bigint NOT NULL,
     updated_at bigint NOT NULL,
+    from_packs bigint NOT NULL DEFAULT 0,
     CONSTRAINT feature_usage_pkey PRIMARY KEY (workspace_id, period_start, feature),
     CONSTRAINT feature_usage_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
 );
@@ -1255,6 +1257,21 @@ CREATE TABLE feature_usage_days (
     updated_at bigint NOT NULL,
     CONSTRAINT feature_usage_days_pkey PRIMARY KEY (workspace_id, feature, day),
     CONSTRAINT feature_usage_days_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id) ON DELETE CASCADE
+);
+CREATE TABLE credit_packs (
+    workspace_id text NOT NULL,
+    account text NOT NULL,
+    invoice_id text NOT NULL,
+    feature text NOT NULL,
+    pack_id text NOT NULL,
+    granted bigint NOT NULL,
+    used bigint NOT NULL DEFAULT 0,
+    bought_at bigint NOT NULL,
+    expires_at bigint NOT NULL,
+    refunded boolean NOT NULL,
+    disputed boolean NOT NULL,
+    CONSTRAINT credit_packs_pkey PRIMARY KEY (workspace_id, account, feature, invoice_id),
+    CONSTRAINT credit_packs_workspace_id_account_fkey FOREIGN KEY (workspace_id, account) REFERENCES payment_customers(workspace_id, account) ON DELETE CASCADE
 );
 CREATE TABLE chat_embed_failures (
     token_id text NOT NULL,
@@ -1911,6 +1928,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (207, true),
     (208, true),
     (210, true),
+    (211, true),
     (213, true),
     (214, true),
     (216, true),

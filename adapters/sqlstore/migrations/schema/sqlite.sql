@@ -469,7 +469,7 @@ CREATE TABLE payment_invoices (
     paid_at      BIGINT NOT NULL,
     hosted_url   TEXT NOT NULL,
     pdf_url      TEXT NOT NULL,
-    created_at   BIGINT NOT NULL, billed_to TEXT NOT NULL DEFAULT '', discount BIGINT NOT NULL DEFAULT 0, discounts TEXT NOT NULL DEFAULT '', lines TEXT NOT NULL DEFAULT '', subscription_id TEXT NOT NULL DEFAULT '', attempts BIGINT NOT NULL DEFAULT 0, next_attempt_at BIGINT NOT NULL DEFAULT 0, amount_remaining BIGINT NOT NULL DEFAULT 0, amount_refunded BIGINT NOT NULL DEFAULT 0, disputes TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '', has_more_lines BOOLEAN NOT NULL DEFAULT FALSE,
+    created_at   BIGINT NOT NULL, billed_to TEXT NOT NULL DEFAULT '', discount BIGINT NOT NULL DEFAULT 0, discounts TEXT NOT NULL DEFAULT '', lines TEXT NOT NULL DEFAULT '', subscription_id TEXT NOT NULL DEFAULT '', attempts BIGINT NOT NULL DEFAULT 0, next_attempt_at BIGINT NOT NULL DEFAULT 0, amount_remaining BIGINT NOT NULL DEFAULT 0, amount_refunded BIGINT NOT NULL DEFAULT 0, disputes TEXT NOT NULL DEFAULT '', reason TEXT NOT NULL DEFAULT '', pack TEXT NOT NULL DEFAULT '', has_more_lines BOOLEAN NOT NULL DEFAULT FALSE,
     PRIMARY KEY (workspace_id, account, id),
     FOREIGN KEY (workspace_id, account) REFERENCES payment_customers (workspace_id, account) ON DELETE CASCADE
 );
@@ -725,7 +725,7 @@ CREATE TABLE feature_usage (
     feature      TEXT NOT NULL,
     period_start BIGINT NOT NULL,
     used         BIGINT NOT NULL,
-    updated_at   BIGINT NOT NULL,
+    updated_at   BIGINT NOT NULL, from_packs BIGINT NOT NULL DEFAULT 0,
     PRIMARY KEY (workspace_id, period_start, feature)
 );
 CREATE INDEX feature_usage_updated ON feature_usage (updated_at);
@@ -1292,6 +1292,21 @@ CREATE TABLE feature_usage_days (
     PRIMARY KEY (workspace_id, feature, day)
 );
 CREATE INDEX feature_usage_days_updated ON feature_usage_days (updated_at);
+CREATE TABLE credit_packs (
+	workspace_id TEXT NOT NULL,
+	account TEXT NOT NULL,
+	invoice_id TEXT NOT NULL, -- that paid it
+	feature TEXT NOT NULL,
+	pack_id TEXT NOT NULL,
+	granted BIGINT NOT NULL,
+	used BIGINT NOT NULL DEFAULT 0,
+	bought_at BIGINT NOT NULL,
+	expires_at BIGINT NOT NULL, -- 0: it does not expire
+	refunded BOOLEAN NOT NULL,
+	disputed BOOLEAN NOT NULL,
+	PRIMARY KEY (workspace_id, account, feature, invoice_id),
+	FOREIGN KEY (workspace_id, account) REFERENCES payment_customers (workspace_id, account) ON DELETE CASCADE
+);
 CREATE TABLE chat_embed_failures (
     token_id TEXT NOT NULL REFERENCES chat_embed_tokens (id) ON DELETE CASCADE,
     day      BIGINT NOT NULL,
@@ -1450,6 +1465,7 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (206, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (207, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (208, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (210, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (211, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (213, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (214, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (216, 1);

@@ -50,7 +50,7 @@ func newGateways(
 	return g, g.load(ctx, c, o)
 }
 
-// How the prices of plans and add-ons are verified at the gateways.
+// How the prices of plans, add-ons and credit packs are verified at the gateways.
 const (
 	pricesWithin = 5 * time.Second  // for all plans of one org; a start does not fail if it is exceeded
 	pricesEvery  = 5 * time.Minute  // while all prices are known
@@ -75,7 +75,7 @@ func (g *Gateways) load(ctx context.Context, c configs.Config, o *Orgs) error {
 		if simulator != nil {
 			sandboxes[org.ID] = simulator
 		}
-		for _, products := range []payment.Plans{t.Plans, t.AddOns} {
+		for _, products := range []payment.Plans{t.Plans, t.AddOns, t.CreditPacks} {
 			for i := range products {
 				products[i].Unavailable = true
 			}
@@ -90,7 +90,7 @@ func (g *Gateways) load(ctx context.Context, c configs.Config, o *Orgs) error {
 	return nil
 }
 
-// verify looks up the prices of all plans and add-ons and stores the result. If a gateway does not respond, its plans
+// verify looks up the prices of all products and stores the result. If a gateway does not respond, its plans
 // stay as they are in present.
 func (g *Gateways) verify(ctx context.Context, present map[identity.OrgID]payments.Terms) {
 	var unsure []error
@@ -100,21 +100,26 @@ func (g *Gateways) verify(ctx context.Context, present map[identity.OrgID]paymen
 			continue
 		}
 		callCtx, cancel := context.WithTimeout(ctx, pricesWithin)
-		products, err := t.Gateway.Prices(callCtx, slices.Concat(t.Plans, t.AddOns))
+		products, err := t.Gateway.Prices(callCtx, slices.Concat(t.Plans, t.AddOns, t.CreditPacks))
 		cancel()
 		if err == nil {
-			t.Plans, t.AddOns = products[:len(t.Plans)], products[len(t.Plans):]
+			plans, addOns := len(t.Plans), len(t.Plans)+len(t.AddOns)
+			t.Plans, t.AddOns, t.CreditPacks = products[:plans], products[plans:addOns], products[addOns:]
 			present[org] = t
 		} else {
 			isPending = true
 			unsure = append(unsure, fmt.Errorf("the prices of the org %s were not looked up: %w", g.slugs[org], err))
 		}
-		for _, p := range slices.Concat(t.Plans, t.AddOns) {
-			if p.Unavailable && !p.Retired {
-				unsure = append(unsure, fmt.Errorf("the plan or add-on %s of the org %s cannot be bought: "+
-					"the gateway was not asked, does not sell its price, or sells it for another amount or interval",
-					p.ID, g.slugs[org]))
+		for _, p := range slices.Concat(t.Plans, t.AddOns, t.CreditPacks) {
+			if !p.Unavailable || p.Retired {
+				continue
 			}
+			kind, difference := "plan or add-on", "interval"
+			if p.IsPack() {
+				kind, difference = "credit pack", "for each period instead of once"
+			}
+			unsure = append(unsure, fmt.Errorf("the %s %s of the org %s cannot be bought: the gateway was not asked, "+
+				"does not sell its price, or sells it for another amount or %s", kind, p.ID, g.slugs[org], difference))
 		}
 	}
 	g.unanswered = isPending
@@ -159,7 +164,7 @@ func (g *Gateways) termsOf(
 		Reads: new(payments.Reads),
 	}
 	t.Plans, t.Grace = p.Terms()
-	t.AddOns = p.Extras()
+	t.AddOns, t.CreditPacks = p.Extras(), p.Packs()
 	t.MailedNotices, t.AutomaticTax, t.Trials = p.MailedNotices, p.AutomaticTax, p.Trials
 	t.PlansRequireSignIn = p.PlansRequireSignIn
 	t.Losses = payment.LossRules{OnRefund: p.OnRefund, OnDispute: p.OnDispute}
@@ -167,8 +172,9 @@ func (g *Gateways) termsOf(
 	switch t.Kind {
 	case payment.Sandbox:
 		t.Plans, t.AddOns = priced(t.Plans, "price_"), priced(t.AddOns, "price_add_on_")
+		t.CreditPacks = priced(t.CreditPacks, "price_credit_pack_")
 		simulator = stripesim.New(stripesim.Config{
-			Org: org, Objects: g.objects, Plans: slices.Concat(t.Plans, t.AddOns), MAC: g.mac,
+			Org: org, Objects: g.objects, Plans: slices.Concat(t.Plans, t.AddOns, t.CreditPacks), MAC: g.mac,
 			Deliver: func(ctx context.Context, body []byte, signature string) error {
 				return g.receiver.Receive(ctx, org, payment.Sandbox, body, signature,
 					time.Now().UTC().Truncate(time.Microsecond))
