@@ -30,6 +30,11 @@ export function Usage({ entitlements: e }: { entitlements: Entitlements }) {
               </span>
             </p>
             {l.limit !== null && <meter aria-label={named(name)} className="w-full" max={Math.max(l.limit, 1)} high={l.limit * 0.9} value={l.used} />}
+            {l.credit_packs.map((p) => (
+              <p key={p.invoice_id} className="m-0 text-xs text-soft">
+                {words.leftOfAPack(amount(name, p.remaining))}{p.expires_at && <>{words.expiresAt} <When at={p.expires_at} /></>}
+              </p>
+            ))}
             {l.counted_by === 'application' && l.used > 0 && <Days feature={name} />}
           </li>
         ))}

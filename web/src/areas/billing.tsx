@@ -13,6 +13,7 @@ import { Change, Subscribe } from './billing-change'
 import { Details } from './billing-details'
 import { Invoices } from './billing-invoices'
 import { money } from './billing-money'
+import { CreditPacks } from './billing-packs'
 import { changeable, SubscriptionCard } from './billing-subscription'
 import { Usage } from './billing-usage'
 
@@ -47,6 +48,7 @@ export function Billing() {
       <ul className="m-0 mb-6 grid list-none gap-3 p-0 sm:grid-cols-2 xl:grid-cols-3">
         {plans.data?.data.map((plan) => <PlanCard key={plan.id} plan={plan} manages={manages} subscription={s ?? null} onDone={refresh} />)}
       </ul>
+      {manages && <CreditPacks packs={plans.data?.credit_packs ?? []} onDone={refresh} />}
       {entitlements.data && <Usage entitlements={entitlements.data} />}
       {manages && <Methods />}
       {manages && <Details />}
