@@ -88,14 +88,14 @@ func (c *Customer) Settle(by identity.Actor, key string, from Look, subscription
 	return true
 }
 
-// Abandon ends a key's operation that had no effect at the gateway. The subscriptions must be read again: a look during
-// the operation may have seen what was undone.
+// Abandon ends a key's operation that had no effect at the gateway. Subscriptions and invoices must be read again: a look
+// during the operation may have seen what was undone.
 func (c *Customer) Abandon(by identity.Actor, key string, reason string) (isAbandoned bool) {
 	if c.Pending == nil || c.Pending.Key != key {
 		return false
 	}
 	c.Record(by, "subscription.request_failed", string(c.ID), map[string]any{"kind": c.Pending.Kind, "code": reason})
-	c.Pending, c.SubscriptionAt = nil, time.Time{}
+	c.Pending, c.SubscriptionAt, c.InvoicesAt = nil, time.Time{}, time.Time{}
 	c.touch(by)
 	return true
 }

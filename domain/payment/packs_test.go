@@ -188,6 +188,14 @@ func TestBuyPack(t *testing.T) {
 	})
 }
 
+func TestAfterAFailedPurchaseTheInvoicesAreReadAgain(t *testing.T) {
+	c := customer(card("pm_1", 0))
+	_, err := c.BuyPack(owner, now, "key", payment.PackRequest{Pack: "pack", Quantity: 1}, packs)
+	require.NoError(t, err)
+	c.InvoicesAt = now // by an event, while the invoice was open
+	assert.That(t, c.Abandon(owner, "key", "card_declined") && c.InvoicesAt.IsZero(), "read at %s", c.InvoicesAt)
+}
+
 func TestOnlyAPaidInvoiceGivesCredit(t *testing.T) {
 	sale := &payment.PackSale{Pack: "pack", Quantity: 3, Limits: map[string]int64{"tokens": 5, "messages": 10}, Days: 30}
 	i := payment.Invoice{ID: "in_1", Status: payment.Open, AmountPaid: 900, Currency: "usd", Pack: sale}
