@@ -128,9 +128,10 @@ func NewBind(pool ports.Stores, e External) Bind {
 			PromptReads:  reads,
 			Chats:        chat,
 			Embeds:       embed,
-			Replies:      embeds.NewReplies(s.Replies, s.PromptFeedback, embed, chat.Effective, connect.Use, e.Repliers),
-			EmbedUsage:   embedUsage,
-			Connections:  connect,
+			Replies: embeds.NewReplies(s.Replies, s.PromptFeedback, embed, chat.Effective, connect.Use,
+				e.Repliers),
+			EmbedUsage:  embedUsage,
+			Connections: connect,
 			Sources: sources.NewService(s.Atomic, s.SourceStores, sources.Deps{
 				Connections:    s.Connections,
 				Workspaces:     s.Workspaces,

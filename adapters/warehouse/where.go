@@ -26,8 +26,8 @@ type Comparison struct {
 	// Prefix is the condition that a text begins with another one; empty for none. nil if values are no texts.
 	Prefix func(text string) string
 
-	// Contains is the condition that a text contains another one, as it does if it is that one after spaces or "mailto:"
-	// are removed. nil if values are no texts.
+	// Contains is the condition that a text contains another one, as it does if it is that one after spaces or
+	// "mailto:" are removed. nil if values are no texts.
 	Contains func(text string) string
 
 	// Others is the condition that a value is not of the column's type, where the database allows that. Empty for none.
@@ -37,7 +37,8 @@ type Comparison struct {
 // Where returns a query's conditions as SQL, without those that the types of their columns do not allow, and tells out
 // whether it has all of them. compare returns how a column's values are compared, which have the type of the condition.
 func Where(
-	q connection.RowsQuery, columns []connection.Column, out *Batches, compare func(connection.Column) (Comparison, bool),
+	q connection.RowsQuery, columns []connection.Column, out *Batches,
+	compare func(connection.Column) (Comparison, bool),
 ) (all []string) {
 	for _, condition := range q.Where {
 		i := slices.IndexFunc(columns, func(c connection.Column) bool { return c.Name == condition.Column })

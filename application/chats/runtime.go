@@ -85,8 +85,8 @@ func (s *Service) Issues(ctx context.Context, by identity.Actor, t *chat.Templat
 }
 
 // Effective returns what a model gets, as the owner of the template may read it, with values for
-// variables of its prompt. If a rollout divides the readers of the prompt, key decides which version it is; without key,
-// or if reply lacks values for that version's variables, it is the version that has the label. Returns the errors of
+// variables of its prompt. If a rollout divides the prompt's readers, key decides which version it is; without key, or
+// if reply lacks values for that version's variables, it is the version that has the label. Returns the errors of
 // Runtime.
 func (s *Service) Effective(
 	ctx context.Context, by identity.Actor, t *chat.Template, values map[string]any, key string,

@@ -108,7 +108,8 @@ func TestARolloutChoosesWhatVisitorsGet(t *testing.T) {
 			s.rolledOut = row.rollout
 			s.prompts.EXPECT().Referenced(gomock.Any(), gomock.Any(), gomock.Any()).AnyTimes().Return(
 				&prompt.Reading{}, labelled, row.isLost, nil)
-			view := &chat.Template{ID: "ctpl", Content: chat.Content{Prompt: chat.Prompt{Template: "ptpl", Ref: "live"}}}
+			view := &chat.Template{ID: "ctpl", Content: chat.Content{
+				Prompt: chat.Prompt{Template: "ptpl", Ref: "live"}}}
 			got, err := s.Effective(t.Context(), owner, view, nil, row.key)
 			require.NoError(t, err)
 			assert.Equal(t, "version", *got.Prompt, row.want)

@@ -59,7 +59,8 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 		_ context.Context, by identity.Actor, t *chat.Template, _ map[string]any, key string,
 	) (chat.Effective, error) {
 		s.key = key
-		return chat.Effective{Instructions: t.Instructions + " in " + string(by.Workspace), Prompt: s.version}, s.failure
+		instructions := t.Instructions + " in " + string(by.Workspace)
+		return chat.Effective{Instructions: instructions, Prompt: s.version}, s.failure
 	}
 	s.Replies = embeds.NewReplies(s.counts, s.feedback, s.Service, effective, use,
 		embeds.Repliers{connection.OpenAICompatible: s.replier})
@@ -103,7 +104,8 @@ func TestAMessageIsAnswered(t *testing.T) {
 	s.replier.EXPECT().Reply(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_ context.Context, _ ports.Target, r ports.ReplyRequest, yield func(embed.Piece) error) error {
 			if r.Instructions != "Be brief in acme" || r.Question.Text != "Where?" || r.Visitor != "42" ||
-				r.Session == "" || r.Session != s.key || r.Origin != embedSite || r.ModelName != "small" || r.Template != "ctpl" || r.Token != s.token.ID {
+				r.Session == "" || r.Session != s.key || r.Origin != embedSite || r.ModelName != "small" ||
+				r.Template != "ctpl" || r.Token != s.token.ID {
 				t.Errorf("%+v", r)
 			}
 			return yield(embed.Piece{Part: embed.PartText, Text: "There."})

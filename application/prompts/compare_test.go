@@ -51,7 +51,8 @@ func TestCompare(t *testing.T) {
 	t.Run("either may be a draft that a viewer is not told of", func(t *testing.T) {
 		for _, refs := range [][2]prompt.Ref{{one, two}, {two, one}} {
 			s := newMocked(t)
-			s.prompts.EXPECT().GetVersion(s.ctx, viewer, id, one).Return(template().Reading(), version(1), nil).MaxTimes(1)
+			s.prompts.EXPECT().GetVersion(s.ctx, viewer, id, one).MaxTimes(1).Return(template().Reading(), version(1),
+				nil)
 			s.expectGetVersion(viewer, two, version(2))
 			_, err := s.Compare(s.ctx, viewer, id, refs[0], refs[1])
 			require.ErrorIs(t, err, prompt.ErrVersionNotFound)

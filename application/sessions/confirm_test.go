@@ -52,7 +52,8 @@ func TestALinkConfirmsTheAddressOfItsUser(t *testing.T) {
 				s.expectUpdate(nil)
 			}
 			s.expectUpdate(nil)
-			out, err := s.Open(t.Context(), system, &identity.Org{ID: "org"}, token.Reveal(), sessions.Browser{User: tt.browser})
+			out, err := s.Open(t.Context(), system, &identity.Org{ID: "org"}, token.Reveal(),
+				sessions.Browser{User: tt.browser})
 			require.NoError(t, err)
 			if s.person.User.EmailVerifiedBy != tt.want || !out.User.Confirmed() {
 				t.Errorf("the address is verified by %q", s.person.User.EmailVerifiedBy)

@@ -90,7 +90,8 @@ func TestAFilterThatItsFieldCannotHaveIsRefused(t *testing.T) {
 		"the beginning of a number":  {false, where("amount", column.StartsWith, "7")},
 		"a range of raw texts":       {true, where("amount", column.Less, "7")},
 	} {
-		_, names, _, err := newEnv(t).filtered(true, sources.RowsQuery{Raw: tt.raw, Filters: []sources.RowFilter{tt.filter}})
+		_, names, _, err := newEnv(t).filtered(true, sources.RowsQuery{Raw: tt.raw,
+			Filters: []sources.RowFilter{tt.filter}})
 		require.ErrorIs(t, err, source.ErrUnknownField)
 		if len(names) > 0 {
 			t.Errorf("%s: %q", name, names)

@@ -96,8 +96,8 @@ type InvitationPage = page.Of[Invitation]
 
 // Invite invites an address to w. member is the member with that address, if there is one. pending is
 // the open invitation to it, which gets a new token; its old link stops working. Requires the admin
-// role, and a confirmed address: ErrAddressUnconfirmed. Admins can invite up to their own role, and can only replace invitations up to that role. Mail
-// decides whether the link is mailed.
+// role, and a confirmed address: ErrAddressUnconfirmed. Admins can invite up to their own role, and can only replace
+// invitations up to that role. Mail decides whether the link is mailed.
 func (w *Workspace) Invite(by identity.Actor, email string, role identity.Role, member identity.UserID,
 	pending *Invitation) (*Invitation, Token, error) {
 	if err := w.Allow(by, identity.Admin); err != nil {

@@ -107,8 +107,8 @@ func MayUsePasskeys(by identity.Actor) error {
 	return nil
 }
 
-// MailsLinks reports whether a sign-in link can be mailed to u, where a mail server is configured. Using it confirms the
-// address.
+// MailsLinks reports whether a sign-in link can be mailed to u, where a mail server is configured. Using it confirms
+// the address.
 func (u *User) MailsLinks() bool { return u.EmailVerified && public(u.Email) }
 
 // AddPasskey adds a passkey to p's passkeys. Requires MayUsePasskeys and Actor.SteppedUp. ErrTooManyPasskeys beyond

@@ -125,7 +125,8 @@ func TestNumbersAreComparedAsMathBigComparesThem(t *testing.T) {
 		f := column.Field{Type: column.Number}
 		for operator, want := range map[column.Operator]bool{
 			column.Equals: first.Cmp(second) == 0, column.Greater: first.Cmp(second) > 0,
-			column.AtLeast: first.Cmp(second) >= 0, column.Less: first.Cmp(second) < 0, column.AtMost: first.Cmp(second) <= 0,
+			column.AtLeast: first.Cmp(second) >= 0, column.Less: first.Cmp(second) < 0,
+			column.AtMost: first.Cmp(second) <= 0,
 		} {
 			c, ok := f.Condition(operator, []string{b})
 			if got := c.Holds(column.Value{Kind: column.Numeral, Text: a}); !ok || got != want {

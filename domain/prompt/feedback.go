@@ -161,8 +161,8 @@ func NewFeedbackReport(by identity.Actor, t *Reading, v *Version, w FeedbackRequ
 // ThumbsName is the name of the feedback that visitors of chats give: whether an answer was helpful.
 const ThumbsName = "thumbs"
 
-// NewThumb returns a visitor's report about the version that answered a message. Its outcome is ErrFeedbackReused if the
-// message was rated otherwise.
+// NewThumb returns a visitor's report about the version that answered a message. Its outcome is ErrFeedbackReused if
+// the message was rated otherwise.
 func NewThumb(id ID, v VersionID, number int, message string, isHelpful bool, now time.Time) FeedbackReport {
 	value := FeedbackValue{Kind: FeedbackBoolean, Text: strconv.FormatBool(isHelpful)}
 	return FeedbackReport{Template: id, FeedbackKey: FeedbackKey{Digest: value.Text, Version: v, Number: number},

@@ -41,7 +41,8 @@ func TestNew(t *testing.T) {
 		require.NoError(t, err)
 		if again := (prompt.Draft{got.Name, got.Type, got.Description, got.Tags, got.Metadata, got.Visibility,
 			got.Protected, got.Compatibility, got.Approvals, got.RequiredChecks,
-			got.Thresholds, got.IncludeMode, got.GatedLabels, got.ProtectedLabels}); fmt.Sprint(again) != fmt.Sprint(d) {
+			got.Thresholds, got.IncludeMode, got.GatedLabels,
+			got.ProtectedLabels}); fmt.Sprint(again) != fmt.Sprint(d) {
 			t.Fatalf("got %+v", again)
 		}
 	})

@@ -48,8 +48,8 @@ func rolledOut(ctx context.Context, t *testing.T, s *server, owner *client) {
 	owner.get(t, path).has(t, map[string]string{
 		"check_thresholds": `[{"at_most":2.5,"name":"cost"},{"at_least":0.9,"name":"eval"}]`})
 	for version, result := range map[string]float64{"v1": 0.85, "v2": 0.95} {
-		owner.do(t, "POST", path+"/versions/"+version+"/checks/eval", object{"conclusion": "success", "result": result}).
-			is(t, 200)
+		owner.do(t, "POST", path+"/versions/"+version+"/checks/eval",
+			object{"conclusion": "success", "result": result}).is(t, 200)
 	}
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 	opensTab(ctx, t, "Compare")

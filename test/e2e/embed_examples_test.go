@@ -8,7 +8,8 @@ func init() {
 	})
 	examples["renewEmbedSession"] = resumedExample
 	rating := visiting(func(_ *embeddedChat, session string) target {
-		return target{body: object{"answer": "atr_x", "helpful": true}, headers: []string{"Authorization: Bearer " + session}}
+		return target{body: object{"answer": "atr_x", "helpful": true},
+			headers: []string{"Authorization: Bearer " + session}}
 	})
 	rating.answers = 404 // the answer is none of ours
 	examples["rateEmbedAnswer"] = rating

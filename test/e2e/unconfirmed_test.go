@@ -98,7 +98,8 @@ func TestMailboxesAreAsked(t *testing.T) {
 					object{"name": "p", "kind": "service", "role_ceiling": "admin"})
 				laptop := s.authenticator(t)
 				squatter.addsPasskey(t, laptop, "Laptop", s.onLocalhost())
-				if r := s.run(t, "user", "show", "--email", "ceo@example.com"); !strings.Contains(r.stdout, "unconfirmed") {
+				r := s.run(t, "user", "show", "--email", "ceo@example.com")
+				if !strings.Contains(r.stdout, "unconfirmed") {
 					t.Errorf("the command says %s", r.stdout)
 				}
 				s.linkTo(t, smtp, "ceo@example.com", "Confirm") // which the person ignores
@@ -118,7 +119,8 @@ func TestMailboxesAreAsked(t *testing.T) {
 				confirmed(t, squatter.id, "true")
 				squatter.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 				for _, key := range []*answer{own, program} {
-					(&client{server: s, token: key.at("token")}).do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+					keyed := &client{server: s, token: key.at("token")}
+					keyed.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 				}
 				s.signsIn(t, laptop, s.onLocalhost()).problem(t, 401, "passkey_invalid")
 				person.get(t, "/api/me/passkeys").has(t, map[string]string{"data": "[]"})

@@ -202,7 +202,8 @@ func TestTheGreetingHasTheLanguageOfThePage(t *testing.T) {
 	e.manager.do(t, "POST", e.template+"/versions/draft/publish", object{}).is(t, 200)
 	export := json.RawMessage(e.manager.get(t, e.template+"/export").text)
 	made := e.manager.create(t, chats+"/import", object{"export": export})
-	assert.Equal(t, "translations of an import", made.at("translations"), e.manager.get(t, e.template).at("translations"))
+	assert.Equal(t, "translations of an import", made.at("translations"),
+		e.manager.get(t, e.template).at("translations"))
 	ctx, _ := tab(t, chromium, shop+"/script")
 	for lang, want := range map[string]string{"de-CH": "Guten Tag!|Wo ist sie?", "pt": "Bom dia!|Where is it?",
 		"fr": "Hello <b>you</b>|Where is it?"} {

@@ -6,8 +6,8 @@ import (
 )
 
 // cold compares how often Atrium and the floor answer the most frequent read if Atrium reads everything from the
-// database: many people ask in turn, each with a key of their own and Cache-Control. The floor gets the same requests, so
-// that both look for as many rows. Each key is used once before: when it was last used is written once a minute, and
+// database: many people ask in turn, each with a key of their own and Cache-Control. The floor gets the same requests,
+// so that both look for as many rows. Each key is used once before: when it was last used is written once a minute, and
 // otherwise the first request with each of the 25,000 would be a read and a write.
 func cold(ctx context.Context, m *machine) error {
 	m.section("The same with nothing cached", "", "floor", "Atrium", "Atrium / floor (aim ≥ 0.5)",

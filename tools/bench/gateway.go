@@ -143,7 +143,8 @@ func openTill(ctx context.Context, url string) (*till, error) {
 	const account = "acct_1"
 	g := stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: url})
 	t := &till{by: identity.Actor{
-		User: "usr_1", Org: "org", Workspace: "wsp_1", Role: identity.Owner, Ceiling: identity.Owner, At: time.Now().UTC(),
+		User: "usr_1", Org: "org", Workspace: "wsp_1", Role: identity.Owner, Ceiling: identity.Owner,
+		At: time.Now().UTC(),
 	}}
 	customer, err := payment.NewCustomer(t.by, payment.Stripe, account, "customer", payment.Details{Name: "Acme"})
 	if err != nil {

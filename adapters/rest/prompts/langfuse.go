@@ -123,8 +123,8 @@ func langfuseText(create map[string]any, item langfusePrompt) error {
 	return nil
 }
 
-// langfuseMessage returns a message of Langfuse, or its placeholder for messages. Their texts can have includes; members
-// such as tool_calls stay as they are. What is wrong with them is found as in a message of the API.
+// langfuseMessage returns a message of Langfuse, or its placeholder for messages. Their texts can have includes;
+// members such as tool_calls stay as they are. What is wrong with them is found as in a message of the API.
 func langfuseMessage(m map[string]json.RawMessage) map[string]json.RawMessage {
 	if string(m["type"]) == `"placeholder"` {
 		return map[string]json.RawMessage{"placeholder": m["name"]}

@@ -17,8 +17,8 @@ var operators = []column.Operator{column.Greater, column.AtLeast, column.Less, c
 	column.StartsWith}
 
 var errOperator = &fault.Error{Kind: openapi.ErrInvalidParameter.Kind, Code: openapi.ErrInvalidParameter.Code,
-	Detail: "A filter is filter[field]=value or filter[field][operator]=value, and the operators are gt, gte, lt, lte, " +
-		"in, is_null and starts_with."}
+	Detail: "A filter is filter[field]=value or filter[field][operator]=value, and the operators are gt, gte, lt, " +
+		"lte, in, is_null and starts_with."}
 
 // filters reads the parameters filter[field]=value and filter[field][operator]=value.
 func filters(query url.Values) (all []sources.RowFilter, err error) {

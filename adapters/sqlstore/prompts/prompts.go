@@ -18,14 +18,14 @@ func (p *Prompts) Add(ctx context.Context, t *prompt.Template) error {
 		_, err := tx.Exec(ctx, `
 			INSERT INTO prompt_templates (id, workspace_id, owner_id, name, name_key, type, description, tags, metadata,
 			visibility, protected, search, compatibility, include_mode, approvals, required_checks,
-				check_thresholds, gated_labels, protected_labels, active_version_id, active_number, activated_at, activated_by,
-				last_number, revision, created_at, created_by, updated_at, deleted_at)
+				check_thresholds, gated_labels, protected_labels, active_version_id, active_number, activated_at,
+				activated_by, last_number, revision, created_at, created_by, updated_at, deleted_at)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', 0, 0, '', 0, ?, ?, ?, ?, 0)`,
 			t.ID, t.Workspace, t.Owner, t.Name, prompt.NameKey(t.Name), t.Type, t.Description, tagList(t.Tags),
 			string(t.Metadata), t.Visibility, t.Protected, searchText(t), t.Compatibility, t.IncludeMode,
 			t.Approvals, strings.Join(t.RequiredChecks, ","), thresholdsText(t.Thresholds),
-			strings.Join(t.GatedLabels, ","), strings.Join(t.ProtectedLabels, ","), t.Revision, db.Micros(t.CreatedAt), t.CreatedBy,
-			db.Micros(t.UpdatedAt))
+			strings.Join(t.GatedLabels, ","), strings.Join(t.ProtectedLabels, ","), t.Revision, db.Micros(t.CreatedAt),
+			t.CreatedBy, db.Micros(t.UpdatedAt))
 		if err == nil {
 			err = tx.Record(ctx, t.RecordedAt(t.Revision, string(t.ID)))
 		}

@@ -52,8 +52,8 @@ func wholeNumber(text string) (string, bool) {
 	return plain, ok && err == nil
 }
 
-// decimals returns warehouse.Comparison.Text for a Decimal type: numbers that have not too many digits before the point.
-// Those after it are cut.
+// decimals returns warehouse.Comparison.Text for a Decimal type: numbers that have not too many digits before the
+// point. Those after it are cut.
 func decimals(word, parameters string) func(string) (string, bool) {
 	precision, scale, isBoth := strings.Cut(strings.TrimSuffix(parameters, ")"), ",")
 	if !isBoth { // Decimal32(S) and the like

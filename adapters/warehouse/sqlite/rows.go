@@ -61,12 +61,12 @@ func rows(
 		}
 		ordered = ` ORDER BY ` + key + ` IS NULL, ` + key + `, typeof(` + key + `)`
 	}
-	conditions = append(conditions, warehouse.Where(q, columns, out, func(c connection.Column) (warehouse.Comparison, bool) {
-		return comparison(c, func(value any) string {
-			args = append(args, value)
-			return `?` + strconv.Itoa(len(args))
-		})
-	})...)
+	bind := func(value any) string {
+		args = append(args, value)
+		return `?` + strconv.Itoa(len(args))
+	}
+	conditions = append(conditions, warehouse.Where(q, columns, out,
+		func(c connection.Column) (warehouse.Comparison, bool) { return comparison(c, bind) })...)
 	return read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(q.Table.Name)+
 		warehouse.Clause(conditions)+ordered+` LIMIT `+
 		strconv.Itoa(q.Limit), args, len(list), out.Add)

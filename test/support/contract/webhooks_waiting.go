@@ -38,7 +38,8 @@ func deliveriesThatWait(t *testing.T, a Adapter) {
 	var all []webhook.Delivery
 	for i := range stuck + 1 {
 		record := records[0]
-		record.ID, record.Seq, record.Subject = id.New(event.Prefix), int64(i+2), "stuck" // retention has removed these events
+		// Retention has removed these events.
+		record.ID, record.Seq, record.Subject = id.New(event.Prefix), int64(i+2), "stuck"
 		if i == stuck {
 			record.ID, record.Subject = records[0].ID, "other"
 		}
