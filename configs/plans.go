@@ -310,7 +310,8 @@ func (p Payments) validatePacks(found *problems, key string, plans payment.Plans
 		for _, name := range slices.Sorted(maps.Keys(limits)) {
 			switch key := key + ".limits." + name; {
 			case !plans.Reportable()[name] || metered[name]:
-				found.add(key, "must be a limit of one of the plans that applications count, and without a metered price")
+				found.add(key,
+					"must be a limit of one of the plans that applications count, and without a metered price")
 			case limits[name] < 1 || limits[name] > maxPackLimit:
 				found.add(key, "must be 1 to %d", int64(maxPackLimit))
 			}

@@ -70,10 +70,11 @@ type Meters interface {
 	UsageOutbox
 
 	// Add adds reports to the sums of their features and periods in by's workspace, and to the sums of their days, in
-	// order and as Tally.Add says, which also spends the credit packs of the workspace. It returns an outcome for each. A report whose Key the workspace has used
-	// within payment.UsageKeyLasts is not added again: then the outcome is repeated. The refusal is
-	// payment.ErrUsageKeyReused if the first report with the Key had another feature or quantity. What is refused is
-	// not added, and does not use its Key. Concurrent reports all count, and none sees an old sum.
+	// order and as Tally.Add says, which also spends the credit packs of the workspace. It returns an outcome for each.
+	// A report whose Key the workspace has used within payment.UsageKeyLasts is not added again: then the outcome is
+	// repeated. The refusal is payment.ErrUsageKeyReused if the first report with the Key had another feature or
+	// quantity. What is refused is not added, and does not use its Key. Concurrent reports all count, and none sees an
+	// old sum.
 	Add(ctx context.Context, by identity.Actor, reports ...payment.UsageReport) ([]payment.UsageOutcome, error)
 
 	// Sums returns what a workspace has used of each feature in the period that starts at a time, without the credit

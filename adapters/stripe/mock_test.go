@@ -99,7 +99,8 @@ func TestEveryRequestIsOneThatStripeDescribes(t *testing.T) {
 			},
 			func() error {
 				return made(g.Subscribe(ctx, "k", "cus_1", payment.Order{Plan: plan, Quantity: 1, TrialDays: 14,
-					AutomaticTax: true, AddOns: []payment.ItemOrder{{Ref: "price_2", Quantity: 3}}, Promotion: &payment.Promotion{ID: "promo_1", Code: "SUMMER"}}))
+					AutomaticTax: true, AddOns: []payment.ItemOrder{{Ref: "price_2", Quantity: 3}},
+					Promotion: &payment.Promotion{ID: "promo_1", Code: "SUMMER"}}))
 			},
 		},
 		"Amend": {

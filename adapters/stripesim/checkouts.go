@@ -8,8 +8,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-// checkout is a page where a payer starts a subscription, or pays once (https://docs.stripe.com/api/checkout/sessions), or a customer
-// portal (https://docs.stripe.com/api/customer_portal/sessions).
+// checkout is a page where a payer starts a subscription, or pays once (https://docs.stripe.com/api/checkout/sessions),
+// or a customer portal (https://docs.stripe.com/api/customer_portal/sessions).
 type checkout struct {
 	terms
 	ID, Customer, Status  string

@@ -187,7 +187,8 @@ func TestConsumeUsage(t *testing.T) {
 		s.counts(&reports, payment.UsageOutcome{Tally: payment.Tally{Used: 10}})
 		got, err := s.ConsumeUsage(s.ctx, owner, request(3, ""))
 		require.NoError(t, err)
-		assert.That(t, *reports[0].Allowance == 10 && reports[0].IsLimited && got.Used == 10, "%+v of %+v", got, reports)
+		assert.That(t, *reports[0].Allowance == 10 && reports[0].IsLimited && got.Used == 10, "%+v of %+v", got,
+			reports)
 	})
 	t.Run("more is refused, with the plan that allows it", func(t *testing.T) {
 		s, reports := onBasic(t), []payment.UsageReport(nil)

@@ -62,10 +62,10 @@ type CheckoutRequest struct {
 	payment.CheckoutPage
 }
 
-// Checkout returns a page where the payer starts a subscription, or buys credit packs. Earlier pages of the workspace end, so that a payer
-// does not start two. Each call creates a page under its own key: a key of the caller would return the page that
-// an earlier call created and this one has ended. What is paid there is mirrored when the gateway reports it.
-// payment.ErrSubscriptionExists, payment.ErrPending, payment.ErrTrialUsed, payment.ErrSeatsInUse.
+// Checkout returns a page where the payer starts a subscription, or buys credit packs. Earlier pages of the workspace
+// end, so that a payer does not start two. Each call creates a page under its own key: a key of the caller would return
+// the page that an earlier call created and this one has ended. What is paid there is mirrored when the gateway reports
+// it. payment.ErrSubscriptionExists, payment.ErrPending, payment.ErrTrialUsed, payment.ErrSeatsInUse.
 func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutRequest) (*HostedPage, error) {
 	t, err := s.termsForManager(by)
 	if err != nil {
@@ -99,7 +99,8 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 		return nil, err
 	}
 	start := payment.CheckoutRequest{
-		Plan: w.Plan, IsPack: w.IsPack, Quantity: w.Quantity, Currency: w.Currency, NoTrial: w.NoTrial, Ended: c.CheckoutUntil,
+		Plan: w.Plan, IsPack: w.IsPack, Quantity: w.Quantity, Currency: w.Currency, NoTrial: w.NoTrial,
+		Ended:  c.CheckoutUntil,
 		AddOns: w.AddOns,
 	}
 	if c.Pending == nil {
@@ -257,8 +258,8 @@ func (s *Service) SandboxPage(
 	return onPage(s, org, func(p ports.SandboxPayer) (*payment.SandboxPage, error) { return p.Page(ctx, link) })
 }
 
-// CompleteCheckout pays on a checkout page, or on an invoice's page, with a test card, as the payer. It returns the page.
-// payment.ErrPageNotFound, payment.ErrTestCardsOnly, payment.ErrMethodExpired, *payment.DeclinedError,
+// CompleteCheckout pays on a checkout page, or on an invoice's page, with a test card, as the payer. It returns the
+// page. payment.ErrPageNotFound, payment.ErrTestCardsOnly, payment.ErrMethodExpired, *payment.DeclinedError,
 // payment.ErrSubscriptionExists, payment.ErrInvoiceNotPayable.
 func (s *Service) CompleteCheckout(
 	ctx context.Context, org identity.OrgID, link payment.SandboxLink, card payment.Card,

@@ -32,19 +32,22 @@ func TestCreditPacksAreBought(t *testing.T) {
 		s := selling(t)
 		s.usageMeters.Buy(any, "k", payment.CustomerID("cus_1"), any).DoAndReturn(func(_ context.Context, _ string,
 			_ payment.CustomerID, o payment.PackOrder) (payment.InvoicePayment, error) {
-			assert.That(t, s.kept.Pending != nil && o.Quantity == 2 && o.Method == "pm_1" && o.Pack.Limits["messages"] == 10,
+			assert.That(t, s.kept.Pending != nil && o.Quantity == 2 && o.Method == "pm_1" &&
+				o.Pack.Limits["messages"] == 10,
 				"%+v, %+v", o, s.kept.Pending)
 			return payment.InvoicePayment{Invoice: sold("k", payment.Paid)}, nil
 		})
 		p, err := s.BuyPack(s.ctx, owner, "k", twoPacks)
 		require.NoError(t, err)
-		assert.That(t, p.Invoice.Status == payment.Paid && s.kept.Pending == nil && len(s.kept.Invoices) == 1, "%+v", s.kept)
+		assert.That(t, p.Invoice.Status == payment.Paid && s.kept.Pending == nil && len(s.kept.Invoices) == 1, "%+v",
+			s.kept)
 	})
 	t.Run("a call that was settled returns the invoice again, and buys nothing", func(t *testing.T) {
 		s := selling(t)
 		s.kept.Done = []payment.DoneCall{{Key: "k", At: now}}
 		s.subscriptions.Invoices(any, any, any).AnyTimes().Return([]payment.Invoice{sold("k", payment.Paid)}, nil)
-		s.payments.EXPECT().Invoices(any, identity.WorkspaceID("acme"), "sandbox", payment.InvoiceStatus(""), any).Return(
+		s.payments.EXPECT().Invoices(any, identity.WorkspaceID("acme"), "sandbox", payment.InvoiceStatus(""),
+			any).Return(
 			payment.InvoicePage{Items: []payment.Invoice{sold("other", payment.Paid), sold("k", payment.Paid)}}, nil)
 		p, err := s.BuyPack(s.ctx, owner, "k", twoPacks)
 		require.NoError(t, err)
@@ -62,7 +65,8 @@ func TestCreditPacksAreBought(t *testing.T) {
 	})
 	t.Run("a decline leaves nothing pending", func(t *testing.T) {
 		s := selling(t)
-		s.usageMeters.Buy(any, "k", any, any).Return(payment.InvoicePayment{}, &payment.DeclinedError{DeclineCode: "lost_card"})
+		s.usageMeters.Buy(any, "k", any, any).Return(payment.InvoicePayment{},
+			&payment.DeclinedError{DeclineCode: "lost_card"})
 		_, err := s.BuyPack(s.ctx, owner, "k", twoPacks)
 		require.ErrorIs(t, err, payment.ErrCardDeclined)
 		assert.That(t, s.kept.Pending == nil && len(s.kept.Done) == 0, "%+v", s.kept)

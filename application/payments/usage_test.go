@@ -32,7 +32,8 @@ func TestUsageIsQueuedForTheGateway(t *testing.T) {
 	_, err := s.ReportUsage(s.ctx, owner, payment.UsageRequest{Feature: "messages", Quantity: 8, Key: "one"})
 	require.NoError(t, err)
 	assert.That(t, s.queued[payment.UsageJob].Subject == "cus_1", "%+v", s.queued)
-	s.meters.EXPECT().Add(any, owner, any).Return([]payment.UsageOutcome{{Tally: payment.Tally{Used: 8}, IsRepeated: true}}, nil) // not again
+	s.meters.EXPECT().Add(any, owner, any).Return([]payment.UsageOutcome{{Tally: payment.Tally{Used: 8},
+		IsRepeated: true}}, nil) // not again
 	_, err = s.ReportUsage(s.ctx, owner, payment.UsageRequest{Feature: "messages", Quantity: 8, Key: "one"})
 	require.NoError(t, err)
 }

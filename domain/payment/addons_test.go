@@ -248,7 +248,8 @@ func TestAddOnsAreBoughtWithAPlan(t *testing.T) {
 		"named twice":            {[]payment.AddOnOrder{order(more, 1), order(more, 1)}, nil, customer(card("pm_1", 0)), fault.ErrInvalid, 0},
 		"beside a discount only": {[]payment.AddOnOrder{order(more, 1)}, free, customer(), payment.ErrMethodRequired, 0},
 	} {
-		_, err := tt.c.Subscribe(owner, now, "key", payment.SubscribeRequest{Plan: "basic", Quantity: 1, AddOns: tt.orders,
+		_, err := tt.c.Subscribe(owner, now, "key", payment.SubscribeRequest{Plan: "basic", Quantity: 1,
+			AddOns:    tt.orders,
 			Promotion: tt.code}, plans)
 		assert.That(t, errors.Is(err, tt.want) && (err != nil || len(tt.c.Pending.Order(basic).AddOns) == tt.items),
 			"%s: %v, %+v", name, err, tt.c.Pending)
@@ -262,8 +263,9 @@ func TestAddOnsAreBoughtWithAPlan(t *testing.T) {
 			return c
 		}
 		for quantity, want := range map[int]bool{0: false, 1: false, 2: true} {
-			isSame, err := waiting().Subscribe(owner, now, "another", payment.SubscribeRequest{Plan: "basic", Quantity: 1,
-				AddOns: []payment.AddOnOrder{order(more, quantity)}}, plans)
+			isSame, err := waiting().Subscribe(owner, now, "another", payment.SubscribeRequest{Plan: "basic",
+				Quantity: 1,
+				AddOns:   []payment.AddOnOrder{order(more, quantity)}}, plans)
 			assert.That(t, err == nil && isSame == want, "%d: %v, %v", quantity, isSame, err)
 		}
 	})

@@ -10,8 +10,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 )
 
-// DoneCall is a change of the subscription that was made, its cancellation, or a purchase of credit packs. It answers a repetition whose first
-// response was lost: the subscription is not what it was before, so that the request would be refused now.
+// DoneCall is a change of the subscription that was made, its cancellation, or a purchase of credit packs. It answers a
+// repetition whose first response was lost: the subscription is not what it was before, so that the request would be
+// refused now.
 type DoneCall struct {
 	Key     string    `json:"key"`               // of the call
 	Request string    `json:"request,omitempty"` // as Changes.request returns it
@@ -88,8 +89,8 @@ func (c *Customer) Settle(by identity.Actor, key string, from Look, subscription
 	return true
 }
 
-// Abandon ends a key's operation that had no effect at the gateway. Subscriptions and invoices must be read again: a look
-// during the operation may have seen what was undone.
+// Abandon ends a key's operation that had no effect at the gateway. Subscriptions and invoices must be read again: a
+// look during the operation may have seen what was undone.
 func (c *Customer) Abandon(by identity.Actor, key string, reason string) (isAbandoned bool) {
 	if c.Pending == nil || c.Pending.Key != key {
 		return false

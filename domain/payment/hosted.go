@@ -96,10 +96,10 @@ type CheckoutRequest struct {
 	Debt     InvoiceID // of Customer.Debt
 }
 
-// StartCheckout records that a page is created, and returns the order for it. plans are the plans or the credit packs of
-// the org, and now is the time at the gateway. For a subscription: ErrSubscriptionExists if a subscription is live, even if its first payment waits for the payer: the
-// payer could pay for both. ErrInvoiceUnpaid beside a debt. ErrPending while another page is created, or if one was
-// created since the others ended.
+// StartCheckout records that a page is created, and returns the order for it. plans are the plans or the credit packs
+// of the org, and now is the time at the gateway. For a subscription: ErrSubscriptionExists if a subscription is live,
+// even if its first payment waits for the payer: the payer could pay for both. ErrInvoiceUnpaid beside a debt.
+// ErrPending while another page is created, or if one was created since the others ended.
 func (c *Customer) StartCheckout(
 	by identity.Actor, now time.Time, w CheckoutRequest, plans Plans,
 ) (CheckoutOrder, error) {

@@ -55,7 +55,8 @@ func TestUsageIsSpentFromThePlanFirstThenFromThePackThatExpiresSoonest(t *testin
 		"what packs have paid for leaves the allowance": {60, 20, []payment.CreditPack{packOf("a", 10, 0, 0)}, 60, &limit,
 			strict, "a:10 ", 120, 20, nil},
 		"the pack that expires soonest first": {100, 0, []payment.CreditPack{packOf("ever", 10, 0, 0),
-			packOf("late", 10, 0, 9), packOf("soon", 10, 4, 2)}, 8, &limit, strict, "ever:10 late:8 soon:0 ", 108, 8, nil},
+			packOf("late", 10, 0, 9), packOf("soon", 10, 4, 2)}, 8, &limit, strict, "ever:10 late:8 soon:0 ", 108, 8,
+			nil},
 		"of those that do not expire, the oldest first": {100, 0, []payment.CreditPack{packOf("new", 10, 0, 0), older}, 12,
 			&limit, strict, "new:8 older:0 ", 112, 12, nil},
 		"more than there is": {100, 0, []payment.CreditPack{packOf("a", 10, 0, 0)}, 11, &limit, strict, "a:10 ", 100, 0,
@@ -174,7 +175,8 @@ func TestBuyPack(t *testing.T) {
 	_, err := c.BuyPack(owner, now, "key", payment.PackRequest{Pack: "pack", Quantity: 2, AutomaticTax: true}, packs)
 	require.NoError(t, err)
 	order := c.Pending.PackOrder(*c.Pending.Sold)
-	assert.That(t, order.Method == "pm_own" && order.Quantity == 2 && order.AutomaticTax && order.Pack.ExpiresAfter == 30 &&
+	assert.That(t, order.Method == "pm_own" && order.Quantity == 2 && order.AutomaticTax &&
+		order.Pack.ExpiresAfter == 30 &&
 		order.Pack.Limits["messages"] == 10 && recorded(&c.Log) == "credit_pack.requested ", "%+v", order)
 	t.Run("a repetition resumes it, and is done when it is settled", func(t *testing.T) {
 		w := payment.PackRequest{Pack: "pack", Quantity: 2}
@@ -197,7 +199,8 @@ func TestAfterAFailedPurchaseTheInvoicesAreReadAgain(t *testing.T) {
 }
 
 func TestOnlyAPaidInvoiceGivesCredit(t *testing.T) {
-	sale := &payment.PackSale{Pack: "pack", Quantity: 3, Limits: map[string]int64{"tokens": 5, "messages": 10}, Days: 30}
+	sale := &payment.PackSale{Pack: "pack", Quantity: 3, Limits: map[string]int64{"tokens": 5, "messages": 10},
+		Days: 30}
 	i := payment.Invoice{ID: "in_1", Status: payment.Open, AmountPaid: 900, Currency: "usd", Pack: sale}
 	assert.Equal(t, "credits of an open one", len(i.Credits()), 0)
 	i.Status, i.PaidAt = payment.Paid, now

@@ -65,8 +65,8 @@ func (i Interval) Advance(t time.Time, n, anchor int) time.Time {
 // PlanID is a plan's key in the org's configuration.
 type PlanID string
 
-// Plan is a product that an org sells by subscription: a plan, or an add-on. With an empty Interval it is a credit pack,
-// which is bought once.
+// Plan is a product that an org sells by subscription: a plan, or an add-on. With an empty Interval it is a credit
+// pack, which is bought once.
 type Plan struct {
 	ID          PlanID
 	Name        string

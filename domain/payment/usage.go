@@ -41,7 +41,8 @@ var (
 	ErrUsageDays = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
 		Detail: "The days must be a range of at most 366 days, as from=2026-03-01 and to=2026-03-31."}
 
-	// ErrUsageLimit says that a report exceeds its Allowance and the credit packs. Use cases handle it; no caller gets it.
+	// ErrUsageLimit says that a report exceeds its Allowance and the credit packs. Use cases handle it; no caller gets
+	// it.
 	ErrUsageLimit = errors.New("the usage exceeds its limit")
 )
 

@@ -32,7 +32,8 @@ func TestAddOns(t *testing.T) {
 				"add_on_not_found")
 			first.do(t, "POST", payments+"/subscriptions", with(object{"id": "old", "quantity": 1})).problem(t, 422,
 				"add_on_unavailable")
-			first.do(t, "POST", payments+"/subscriptions", object{"plan_id": "yearly", "add_ons": []object{pack}}).problem(
+			first.do(t, "POST", payments+"/subscriptions", object{"plan_id": "yearly",
+				"add_ons": []object{pack}}).problem(
 				t, 422, "add_on_unavailable")
 			first.do(t, "POST", payments+"/subscriptions", with(pack, pack)).problem(t, 422, "invalid_fields")
 			first.do(t, "POST", payments+"/subscriptions", with(pack)).problem(t, 402, "payment_method_required")
@@ -41,7 +42,8 @@ func TestAddOns(t *testing.T) {
 				map[string]string{"subscription.items.1.add_on_id": "pack", "subscription.items.1.quantity": "2"})
 			first.get(t, payments+"/invoices").has(t, map[string]string{"data.0.total.amount": "1900", "data.1": ""})
 			first.get(t, entitlements).has(t, map[string]string{"limits.messages.limit": "200"})
-			first.get(t, "/api/events?type=subscription.requested").has(t, map[string]string{"data.0.data.add_ons.0": "pack"})
+			first.get(t, "/api/events?type=subscription.requested").has(t,
+				map[string]string{"data.0.data.add_ons.0": "pack"})
 		})
 		t.Run("they are bought on a page", func(t *testing.T) {
 			visitor := s.user(t, "owner", "--workspace", "visitor")

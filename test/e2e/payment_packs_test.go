@@ -99,7 +99,8 @@ func TestCreditPacks(t *testing.T) {
 			asking := o.card(t, "4000002760003184")
 			o.do(t, "POST", payments+"/methods/"+asking+"/default", nil).is(t, 200)
 			secret := o.do(t, "POST", packPath, order("month", 1)).is(t, 200).has(t,
-				map[string]string{"invoice.status": "open", "action.type": "confirm_payment"}).at("action.client_secret")
+				map[string]string{"invoice.status": "open",
+					"action.type": "confirm_payment"}).at("action.client_secret")
 			left(map[string]string{"limits.messages.limit": "47"})
 			id, _, _ := strings.Cut(secret, "_secret_")
 			o.do(t, "POST", payments+"/sandbox/setup-intents/"+id+"/authenticate",
@@ -179,7 +180,9 @@ func TestCreditPacksAreBoughtOnceWhateverIsLost(t *testing.T) {
 			s.must(t, "payments", "sandbox", "provoke")
 			o.do(t, "POST", packPath, body, key).is(t, 200).has(t, map[string]string{"invoice.status": "paid"})
 			wanted += 20
-			s.await(t, func() bool { return o.get(t, entitlements).at("limits.messages.limit") == strconv.Itoa(wanted) })
+			s.await(t, func() bool {
+				return o.get(t, entitlements).at("limits.messages.limit") == strconv.Itoa(wanted)
+			})
 		})
 	}
 	lose("pay") // and then the server is killed between the charge and the credit
@@ -189,7 +192,9 @@ func TestCreditPacksAreBoughtOnceWhateverIsLost(t *testing.T) {
 	s = s.deployment.start(t)
 	o = o.at(s)
 	wanted += 20
-	s.await(t, func() bool { return o.get(t, entitlements).at("limits.messages.limit") == strconv.Itoa(wanted) })
+	s.await(t, func() bool {
+		return o.get(t, entitlements).at("limits.messages.limit") == strconv.Itoa(wanted)
+	})
 	o.get(t, "/api/events?type=credit_pack.purchased").has(t, map[string]string{"data.3.type": "credit_pack.purchased",
 		"data.4": ""})
 }

@@ -107,6 +107,7 @@ func gatewayPacks(t *testing.T, g GatewayStage) {
 	})
 	t.Run("an order of an unknown customer is refused", func(t *testing.T) {
 		_, err := g.Buy(ctx, key(), "cus_never_there", payment.PackOrder{Pack: Pack, Quantity: 1})
-		assert.That(t, err != nil && !payment.OutcomeUnknown(err) && !errors.Is(err, payment.ErrCardDeclined), "%v", err)
+		assert.That(t, err != nil && !payment.OutcomeUnknown(err) && !errors.Is(err, payment.ErrCardDeclined), "%v",
+			err)
 	})
 }
