@@ -50,6 +50,19 @@ func TestEmbedLimits(t *testing.T) {
 				calls(session, "POST", sessions+"/renew").problem(t, 429, "rate_limited")
 			}
 		})
+		t.Run("ratings are rate limited", func(t *testing.T) {
+			session := e.visit(t, fromShop, from("192.0.2.6")).is(t, 200).at("session")
+			for range 30 {
+				a := s.anonymous().do(t, "POST", ratings, object{"answer": "atr_x", "helpful": true}, fromShop,
+					"Authorization: Bearer "+session, from("192.0.2.6"))
+				if a.status == 429 {
+					a.problem(t, 429, "rate_limited")
+					return
+				}
+				a.problem(t, 404, "embed_answer_not_found")
+			}
+			t.Error("nothing stopped them")
+		})
 		t.Run("preflight requests are rate limited", func(t *testing.T) {
 			preflight := func(address string) *answer {
 				return s.anonymous().do(t, "OPTIONS", sessions, nil, fromShop, "Access-Control-Request-Method: POST",

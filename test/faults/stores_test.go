@@ -27,19 +27,21 @@ type faults struct {
 	mu    sync.Mutex
 	armed bool
 	left  int // statements until the one that fails
-	sent  int // statements after the one that failed, except ROLLBACK
+	sent  int // statements after the one that failed, except those that undo
 	fired bool
+
+	isUndone bool // the last statement was a ROLLBACK
 }
 
-// next returns the error of the next statement; none for ROLLBACK, which is not counted.
+// next returns the error of the next statement; none for ROLLBACK, also to a savepoint, and for the release of that
+// savepoint, which are not counted.
 func (f *faults) next(query string, _ []driver.NamedValue) error {
-	if strings.HasPrefix(query, statements.Rollback) { // also to a savepoint
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	isRelease := f.isUndone && strings.HasPrefix(query, "RELEASE")
+	f.isUndone = strings.HasPrefix(query, statements.Rollback)
 	switch {
-	case !f.armed:
+	case !f.armed, f.isUndone, isRelease:
 		return nil
 	case f.fired:
 		f.sent++

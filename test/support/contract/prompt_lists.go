@@ -260,8 +260,8 @@ func promptChildren(t *testing.T, a Adapter) {
 	template := fixture.Template(t, a.Stores, by, prompt.Draft{Type: prompt.Chat})
 	for i := range 11 { // 11 sorts before 2 as a text
 		d := prompt.VersionDraft{Content: prompt.Content{
-			Messages: []prompt.Message{{Role: "user", Content: fmt.Sprintf("%d {{x}}", i)}}, Tools: []byte(`[1]`),
-			ResponseFormat: []byte(`{}`), Model: &prompt.ModelConfig{Provider: "p"},
+			Messages: []prompt.Message{{Role: "user", Content: fmt.Sprintf("%d {{x}}", i)}}, Tools: []byte(`[{"name":"t"}]`),
+			ResponseFormat: []byte(`{"type":"text"}`), Model: &prompt.ModelConfig{Provider: "p"},
 		}}
 		if i%2 == 0 {
 			d.Labels = []string{fmt.Sprint("b", i), fmt.Sprint("a", i)}

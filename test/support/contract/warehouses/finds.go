@@ -41,7 +41,7 @@ func finds(
 	}
 	random := rand.New(rand.NewPCG(proof.Seed(t), 1))
 	random.Shuffle(len(cases), func(i, j int) { cases[i], cases[j] = cases[j], cases[i] })
-	for _, condition := range cases[:min(len(cases), proof.Sample(3, 1<<20))] {
+	for _, condition := range cases[:min(len(cases), proof.Sample(1, 1<<20))] {
 		q.Where = []connection.Condition{condition}
 		want := satisfying(rows, condition)
 		var found [][]*string
