@@ -134,13 +134,15 @@ function consoleAddress() {
 
 // me returns the signed-in person, or null.
 async function me() {
-  if (!localStorage.getItem(PROOF)) return null
+  const sent = localStorage.getItem(PROOF)
+  if (!sent) return null
   try {
     const who = await call('GET', 'me')
     belongsTo(who.user)
     return who
   } catch (problem) {
     if (problem.code !== 'unauthenticated') throw problem
+    if (localStorage.getItem(PROOF) !== sent) return me() // another tab has signed in meanwhile
     localStorage.removeItem(PROOF)
     say('Your session has ended. Sign in again.')
     return null
