@@ -181,7 +181,7 @@ func checkWish(by identity.Actor, a Activating) error {
 	case !a.NotBefore.After(by.At):
 		errs.Add("/activate_at", "in_the_past", "Must be in the future.")
 	case a.NotBefore.Sub(by.At) > MaxScheduled:
-		errs.Add("/activate_at", "too_large", "Must be within 366 days.")
+		errs.Add("/activate_at", "too_late", "Must be within 366 days.")
 	}
 	if a.BypassChecks && a.Reason == "" {
 		errs.Add("/reason", "required", "Activating a version without its required checks needs a reason.")

@@ -374,8 +374,11 @@ func (e *Endpoint) check() error {
 	if naming.Deceptive(e.Description) {
 		errs.Add("/description", "invalid_characters", naming.Refusal)
 	}
-	if len(e.Events) == 0 || len(e.Events) > 50 {
-		errs.Add("/events", "wrong_length", "Must have 1 to 50 patterns.")
+	switch n := len(e.Events); {
+	case n == 0:
+		errs.Add("/events", "too_few_items", "Must have at least one pattern.")
+	case n > 50:
+		errs.Add("/events", "too_many_items", "Must have at most 50 patterns.")
 	}
 	for _, p := range e.Events {
 		if !pattern().MatchString(p) || !knownPattern(p) {
@@ -393,7 +396,4 @@ func knownPattern(p string) bool {
 	return slices.ContainsFunc(event.Types(), e.Gets)
 }
 
-func patterns(all []string) []string {
-	names := slices.Sorted(slices.Values(all))
-	return slices.Compact(names)
-}
+func patterns(all []string) []string { return slices.Compact(slices.Sorted(slices.Values(all))) }

@@ -23,7 +23,7 @@ var (
 func CheckHeaders(headers map[string]string) error {
 	var errs fault.Fields
 	if len(headers) > 10 {
-		errs.Add("/headers", "too_many", "Must have at most 10 headers.")
+		errs.Add("/headers", "too_many_items", "Must have at most 10 headers.")
 	}
 	seen := map[string]bool{}
 	for name, value := range headers {
