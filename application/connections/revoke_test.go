@@ -245,7 +245,7 @@ func TestUse(t *testing.T) {
 				_ ports.Target) error {
 				<-ctx.Done()
 				return connection.QueryTimeout
-			}), connection.ErrCredentialChanged)
+			}), connection.ErrRevoked)
 		})
 	})
 	for name, tt := range map[string]struct {

@@ -91,7 +91,7 @@ func (s *Service) opened(
 }
 
 // whileCurrent runs do while a connection's credential has a revision. If the revision changes, it cancels do
-// and returns connection.ErrCredentialChanged.
+// and returns connection.ErrCredentialChanged, or connection.ErrRevoked.
 func (s *Service) whileCurrent(
 	ctx context.Context, by identity.Actor, id connection.ID, revision int64, check func(context.Context) error,
 ) error {
@@ -105,8 +105,11 @@ func (s *Service) whileCurrent(
 				return
 			case <-tick.C:
 			}
-			if current, err := s.connections.Get(ctx, by.Workspace, id); err == nil &&
-				current.CredentialRevision != revision {
+			switch current, err := s.connections.Get(ctx, by.Workspace, id); {
+			case err != nil:
+			case current.Status == connection.Revoked:
+				end(connection.ErrRevoked)
+			case current.CredentialRevision != revision:
 				end(connection.ErrCredentialChanged)
 			}
 		}

@@ -206,7 +206,7 @@ func TestReprobe(t *testing.T) {
 						return connection.FailedAt(connection.Connect, connection.ConnectTimeout)
 					})
 					_, err := s.Reprobe(s.ctx, maker, "con", fresh, nil)
-					require.ErrorIs(t, err, connection.ErrCredentialChanged)
+					require.ErrorIs(t, err, connection.ErrRevoked)
 					if took := time.Since(start); took > time.Second {
 						t.Errorf("it took %s", took)
 					}

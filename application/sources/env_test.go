@@ -82,6 +82,7 @@ type env struct {
 	ctx         context.Context
 	types       []source.Type // of the org
 	mostRows    int           // that the org allows; 100 if it is 0
+	mostBytes   int           // that the org allows in one read; 1 GiB if it is 0
 	locale      string        // of the org's sheets
 }
 
@@ -125,7 +126,7 @@ func newEnv(t *testing.T) *env {
 			t.Errorf("the offer of org %q was asked for", org)
 		}
 		return sources.Offer{Types: s.types, Sheets: ports.SheetOffer{Files: true, Locale: s.locale},
-			Rows: source.RowLimits{Rows: cmp.Or(s.mostRows, 100), Bytes: 1 << 30, Seconds: time.Minute}}
+			Rows: source.RowLimits{Rows: cmp.Or(s.mostRows, 100), Bytes: cmp.Or(s.mostBytes, 1<<30), Seconds: time.Minute}}
 	}
 	quotas := func(_ context.Context, by identity.Actor) (quota.Limits, error) {
 		if by.Workspace != "acme" {

@@ -49,7 +49,7 @@ type rowReader struct {
 	last     position
 	repeated bool // the row after the last one has its place
 	more     bool
-	cut      bool
+	cut      *fault.Error
 	distinct *distinct // nil if values are not compared
 	since    *sinceFilter
 	mapped   []column.Field // all fields, in the order of the type
@@ -259,8 +259,8 @@ func (r *rowReader) addBatch(b column.Batch) error {
 				r.bytes -= len(*c)
 			}
 		}
-		if r.read == r.maxRows || (r.bytes < 0 && r.read > 0) || (r.query.Limit > 0 && r.emitted == r.query.Limit) {
-			r.more, r.cut = true, r.query.Limit == 0 || r.emitted < r.query.Limit
+		if isFull, limit := r.isFull(); isFull {
+			r.more, r.cut = true, limit
 			r.repeated = r.key != "" && equal(cells[len(r.names)], r.last.Place)
 			return errEnough
 		}
@@ -278,6 +278,19 @@ func (r *rowReader) addBatch(b column.Batch) error {
 		}
 	}
 	return nil
+}
+
+// isFull reports whether no more rows may be read, and which limit of the org is the reason, if the caller's is not.
+func (r *rowReader) isFull() (isFull bool, limit *fault.Error) {
+	switch {
+	case r.query.Limit > 0 && r.emitted == r.query.Limit:
+		return true, nil
+	case r.read == r.maxRows:
+		return true, ErrRowLimit
+	case r.bytes < 0 && r.read > 0:
+		return true, ErrByteLimit
+	}
+	return false, nil
 }
 
 // emit passes a row on, unless it is left out.
@@ -342,7 +355,7 @@ func (r *rowReader) value(field int, text *string) (column.Value, column.Invalid
 
 // end returns how the read ended. A table read without a unique field, or whose key is not unique, cannot be continued.
 func (r *rowReader) end() (RowsEnd, error) {
-	out := RowsEnd{More: r.more, Cut: r.cut, FilteredBy: r.filteredBy()}
+	out := RowsEnd{More: r.more, Cut: r.cut, Last: r.last.Number, FilteredBy: r.filteredBy()}
 	if r.distinct != nil {
 		out.Skipped = r.distinct.skipped
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -67,7 +68,8 @@ type InvalidValue struct {
 type RowsEnd struct {
 	Next    string         // where the next part begins; empty at the end, or if rows have no order to continue by
 	More    bool           // whether there are more rows
-	Cut     bool           // whether a limit of the org ended the read, and not RowsQuery.Limit; then More is set, too
+	Cut     *fault.Error   // the org's limit that ended the read, with More; nil if it was RowsQuery.Limit, or none
+	Last    int            // the Number of the last row that was read, even if the read failed; 0 for none
 	Skipped map[string]int // values by unique field that were not compared: RowsQuery.Distinct, source.MaxDistinct
 
 	FilteredBy FilteredBy // empty without filters
@@ -120,7 +122,7 @@ func (s *Service) ReadRows(
 		err = s.readTableRows(ctx, by, src, offer, r)
 	}
 	if err != nil && !errors.Is(err, errEnough) {
-		return RowsEnd{}, toFault(err)
+		return RowsEnd{Last: r.last.Number}, r.fault(err)
 	}
 	return r.end()
 }

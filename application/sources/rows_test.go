@@ -11,6 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
@@ -78,20 +79,23 @@ func TestARowLimitOfTheOrganisationIsToldFromThatOfTheCaller(t *testing.T) {
 		limit   int
 		filter  []sources.RowFilter
 		orgRows int
+		bytes   int // the organisation's
 		more    bool
-		cut     bool
+		cut     *fault.Error
 	}{
 		"all rows":                                  {orgRows: 4},
-		"all rows, and the organisation's limit":    {orgRows: 3, more: true, cut: true},
+		"all rows, and the organisation's limit":    {orgRows: 3, more: true, cut: sources.ErrRowLimit},
 		"the caller's limit":                        {limit: 2, orgRows: 3, more: true},
 		"the caller's limit, that of both":          {limit: 3, orgRows: 3, more: true},
-		"the organisation's limit before":           {limit: 4, orgRows: 3, more: true, cut: true},
-		"the organisation's limit before, filtered": {limit: 2, filter: onlyB, orgRows: 3, more: true, cut: true},
+		"the organisation's limit before":           {limit: 4, orgRows: 3, more: true, cut: sources.ErrRowLimit},
+		"the organisation's limit before, filtered": {limit: 2, filter: onlyB, orgRows: 3, more: true, cut: sources.ErrRowLimit},
 		"as many as the caller's limit, filtered":   {limit: 2, filter: onlyB, orgRows: 4},
+		"the organisation's limit of bytes":         {orgRows: 4, bytes: 2, more: true, cut: sources.ErrByteLimit},
+		"as many bytes as the limit":                {orgRows: 4, bytes: 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newEnv(t)
-			s.mostRows = tt.orgRows
+			s.mostRows, s.mostBytes = tt.orgRows, tt.bytes
 			s.types = []source.Type{{Key: "people", Fields: []column.Field{{Key: "id", Type: column.String}},
 				Accepts: []source.Backend{source.WarehouseBackend}}}
 			src := stored(s.t, table)

@@ -12,7 +12,7 @@ import (
 )
 
 // lines returns the objects of a response that has one a line, as they come. A response that ends too early has an
-// error at its end. If the loop ends before, the connection is closed.
+// error at its end: an *Error if the server says why. If the loop ends before, the connection is closed.
 func lines[T any](ctx context.Context, client *Client, c *call, options []Option) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
@@ -41,6 +41,10 @@ func lines[T any](ctx context.Context, client *Client, c *call, options []Option
 				yield(zero, &ConnectionError{c.name, err})
 				return
 			}
+			if e := reasonOf(c.name, res, line); e != nil {
+				yield(zero, e)
+				return
+			}
 			var item T
 			if err := json.Unmarshal(bytes.TrimSpace(line), &item); err != nil {
 				yield(zero, &ConnectionError{c.name, errors.New("a line of the response is no JSON")})
@@ -51,6 +55,19 @@ func lines[T any](ctx context.Context, client *Client, c *call, options []Option
 			}
 		}
 	}
+}
+
+// reasonOf returns the reason for which a response is incomplete, which is its last line; nil for any other line.
+func reasonOf(name string, res *http.Response, line []byte) *Error {
+	var last struct {
+		Error *Problem `json:"$error"`
+	}
+	if !bytes.HasPrefix(line, []byte(`{"$error":`)) || json.Unmarshal(line, &last) != nil || last.Error == nil {
+		return nil
+	}
+	last.Error.Type, last.Error.Title = "/problems/"+last.Error.Code, "Incomplete response"
+	last.Error.Status, last.Error.RequestID = res.StatusCode, res.Header.Get("Request-Id")
+	return &Error{Call: name, Problem: *last.Error}
 }
 
 // archive makes a call whose response is a zip archive, and returns the archive.

@@ -3,6 +3,8 @@ package e2e
 import (
 	"bufio"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,7 +21,7 @@ import (
 )
 
 // TestAStreamOfRowsLeavesNothingBehind ends streams of an endless table in each way in which they can: neither a child
-// process, nor a connection of the warehouse, nor an open file is left, and no client takes a part for all rows.
+// process, nor a connection of the warehouse, nor an open file is left, and each client learns that rows are missing.
 func TestAStreamOfRowsLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite, toShops)
@@ -59,9 +61,7 @@ func TestAStreamOfRowsLeavesNothingBehind(t *testing.T) {
 				require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 			}
 		}
-		if _, err := io.Copy(io.Discard, in); err == nil {
-			t.Error("the stream ends as if it were complete")
-		}
+		in.endsWith(t, "upstream_failed")
 		nothingIsLeft(t)
 	})
 	t.Run("and a long one takes little time and memory", func(t *testing.T) { longStream(t, ann, shop) })
@@ -70,11 +70,17 @@ func TestAStreamOfRowsLeavesNothingBehind(t *testing.T) {
 		defer end()
 		previous := time.Now()
 		ann.do(t, "DELETE", connections+"/"+connection, nil).is(t, 200)
-		if _, err := io.Copy(io.Discard, in); err == nil {
-			t.Error("the stream ends as if it were complete")
-		}
+		in.endsByRevocation(t)
 		proof.Within(t, "a revoked stream", time.Since(previous), 2*time.Second)
 		nothingIsLeft(t)
+	})
+	t.Run("of a database that ends the session", func(t *testing.T) {
+		rows, _, proxy := attach()
+		in, end := openRows(t, ann, rows)
+		defer end()
+		proxy.Cut()
+		in.endsWith(t, "source_disconnected")
+		awaits(t, "no child is left", s, func() bool { return len(childrenOf(t, s)) <= len(children) })
 	})
 	t.Run("of a client that stops reading", func(t *testing.T) {
 		awaits(t, "the connection of the warehouse is closed", s, func() bool { return slowProxy.Open() == 0 })
@@ -100,8 +106,55 @@ func TestAStreamOfRowsLeavesNothingBehind(t *testing.T) {
 	})
 }
 
+// rowsReader reads a stream of rows as lines of JSON.
+type rowsReader struct {
+	*bufio.Reader
+	response *http.Response
+}
+
+// last reads the stream to its end, and returns the last line.
+func (r *rowsReader) last() (last string, err error) {
+	for {
+		line, err := r.ReadString('\n')
+		if errors.Is(err, io.EOF) && line == "" {
+			return last, nil
+		}
+		if err != nil {
+			return last, err
+		}
+		last = line
+	}
+}
+
+// endsWith reads the stream to its end, which must be the reason for which rows are missing.
+func (r *rowsReader) endsWith(t *testing.T, code string) {
+	t.Helper()
+	last, err := r.last()
+	require.NoError(t, err)
+	var end struct {
+		Error struct {
+			Code    string `json:"code"`
+			Detail  string `json:"detail"`
+			LastRow int    `json:"last_row"`
+		} `json:"$error"`
+	}
+	if err := json.Unmarshal([]byte(last), &end); err != nil || end.Error.Code != code || end.Error.Detail == "" ||
+		end.Error.LastRow == 0 || r.response.Trailer.Get("Atrium-Error") != code {
+		t.Errorf("the stream ends with %q and the trailer %v, %v; want %s", last, r.response.Trailer, err, code)
+	}
+}
+
+// endsByRevocation reads the stream to its end. If the machine is so busy that the last write takes too long, the server
+// closes the connection instead of writing the reason.
+func (r *rowsReader) endsByRevocation(t *testing.T) {
+	t.Helper()
+	if last, err := r.last(); err == nil && !strings.HasPrefix(last, `{"$error":{"code":"connection_revoked"`) {
+		t.Errorf("the stream ends as if it were complete: %s", last)
+	}
+}
+
 // openRows begins to read a stream of rows.
-func openRows(t *testing.T, formatClient *client, path string) (io.Reader, func()) {
+func openRows(t *testing.T, formatClient *client, path string) (*rowsReader, func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, formatClient.server.url+path, nil)
@@ -112,7 +165,7 @@ func openRows(t *testing.T, formatClient *client, path string) (io.Reader, func(
 	response, err := ownTransport.RoundTrip(request)
 	require.NoError(t, err)
 	end := func() { cancel(); _ = response.Body.Close(); ownTransport.CloseIdleConnections() }
-	in := bufio.NewReader(response.Body)
+	in := &rowsReader{bufio.NewReader(response.Body), response}
 	if line, err := in.ReadString('\n'); err != nil || response.StatusCode != http.StatusOK {
 		end()
 		t.Fatalf("%d, %q, %v", response.StatusCode, line, err)

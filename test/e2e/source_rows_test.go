@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"bufio"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -143,24 +140,11 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 		endless := shop.people(t, ownID)
 		endless["location"].(object)["table"] = "endless"
 		rows := attach(t, endless) + "/rows?fields=email"
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+rows, nil)
-		require.NoError(t, err)
-		request.Header.Set("Authorization", "Bearer "+ann.token)
-		request.Header.Set("Accept", "application/x-ndjson")
-		response, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
-		defer func() { _ = response.Body.Close() }()
-		in := bufio.NewReader(response.Body)
-		if line, err := in.ReadString('\n'); err != nil || response.StatusCode != 200 ||
-			!strings.Contains(line, "@example.com") {
-			t.Fatalf("%d, %q, %v", response.StatusCode, line, err)
-		}
+		in, end := openRows(t, ann, rows)
+		defer end()
 		begin := time.Now()
 		ann.do(t, "DELETE", connections+"/"+ownID, nil).is(t, 200)
-		_, err = io.Copy(io.Discard, in)
-		if err == nil {
-			t.Error("the stream ends as if it were complete")
-		}
+		in.endsByRevocation(t)
 		proof.Within(t, "a revoked stream", time.Since(begin), 2*time.Second)
 		ann.do(t, "GET", rows, nil).problem(t, 409, "source_paused")
 	})

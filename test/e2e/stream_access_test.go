@@ -29,8 +29,8 @@ type streamCase struct {
 	// isFile says that the response has an end, which a client that stops reading never reaches.
 	isFile bool
 
-	// breaksOff says that an end before the last byte must not look complete.
-	breaksOff bool
+	// isExplained says that an end before the last byte must not look complete: it is explained or broken.
+	isExplained bool
 }
 
 // liveStream is an open streamCase.
@@ -275,11 +275,11 @@ func (s *streamStage) casesOf(t *testing.T, op *openapi.Operation, c *client) []
 	case "listSourceRows":
 		var all []streamCase
 		for _, media := range []string{"application/x-ndjson", "text/csv", "application/vnd.apache.arrow.stream"} {
-			all = append(all, streamCase{path: s.source + "/rows", accept: media, breaksOff: true})
+			all = append(all, streamCase{path: s.source + "/rows", accept: media, isExplained: true})
 		}
 		return all
 	case "listFailingRows":
-		return []streamCase{{path: s.source + "/validation/failing-rows", accept: "text/csv", breaksOff: true}}
+		return []streamCase{{path: s.source + "/validation/failing-rows", accept: "text/csv", isExplained: true}}
 	case "createConnection":
 		return []streamCase{{method: "POST", path: op.Path, body: s.stalled, accept: events}}
 	case "verifyConnection":
@@ -337,6 +337,9 @@ func (s *streamStage) begin(
 	if !one.isFile {
 		go func() {
 			_, err := io.Copy(io.Discard, response.Body)
+			if code := response.Trailer.Get("Atrium-Error"); err == nil && code != "" {
+				err = errors.New(code)
+			}
 			l.ended <- err
 		}()
 	}
@@ -357,7 +360,7 @@ func (l *liveStream) ends(t *testing.T, far *server, begin time.Time) {
 		select {
 		case err := <-l.ended:
 			proof.Within(t, l.name, time.Since(begin), time.Second)
-			if l.breaksOff && err == nil {
+			if l.isExplained && err == nil {
 				t.Errorf("%s ends as if it were complete", l.name)
 			}
 		case <-time.After(proof.Patience - time.Since(begin)):

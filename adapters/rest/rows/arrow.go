@@ -142,3 +142,14 @@ func (f *arrowRowsFormat) end() error {
 	}
 	return f.out.Close() // writes the schema, too, if there were no rows
 }
+
+// fail writes the rows of the last batch unless isLost, and the reason as the metadata atrium:error of an empty batch.
+// The stream has no end mark then.
+func (f *arrowRowsFormat) fail(e rowsError, isLost bool) {
+	if isLost {
+		f.out.Discard()
+	} else if f.rows > 0 {
+		_ = f.flush() // a buffer takes everything
+	}
+	_ = f.out.Flush(arrow.Pair{"atrium:error", string(e.text())})
+}

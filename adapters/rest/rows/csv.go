@@ -76,3 +76,8 @@ func isQuoted(value string) bool {
 }
 
 func (*csvRows) end() error { return nil }
+
+// fail writes the reason as a record.
+func (f *csvRows) fail(e rowsError, _ bool) {
+	f.write([]string{errorMember, e.Code, e.Detail, strconv.Itoa(e.LastRow)})
+}

@@ -3,7 +3,6 @@ package rows
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/sources"
@@ -11,8 +10,22 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// errRowsCut ends a stream that has reached a limit of the org, so that no one takes it for all rows.
-var errRowsCut = errors.New("the limits of the organisation for rows are reached")
+// errorMember is the only member of a stream's last line, or the first value of its last record, if rows are missing.
+// No field can have this key.
+const errorMember = "$error"
+
+// rowsError is the reason for which rows are missing.
+type rowsError struct {
+	Code    string `json:"code"`
+	Detail  string `json:"detail"`
+	LastRow int    `json:"last_row"` // the number of the last row that was read; 0 for none
+}
+
+// text returns the reason as JSON.
+func (e rowsError) text() []byte {
+	text, _ := json.Marshal(e) //nolint:errchkjson // texts and a number
+	return text
+}
 
 // invalidMember is the member or column with a row's invalid values. No field can have this key.
 const invalidMember = "$invalid"
@@ -34,6 +47,7 @@ type rowFormat interface {
 	begin() error
 	row(row sources.Row) error
 	end() error
+	fail(e rowsError, isLost bool) // instead of end; isLost discards rows that are not in the buffer yet
 }
 
 // rowOptions say what a format writes.
@@ -98,3 +112,10 @@ func (f *ndjson) row(row sources.Row) error {
 }
 
 func (*ndjson) end() error { return nil }
+
+// fail writes the reason on its own line.
+func (f *ndjson) fail(e rowsError, _ bool) {
+	f.to.WriteString(`{"` + errorMember + `":`)
+	f.to.Write(e.text())
+	f.to.WriteString("}\n")
+}

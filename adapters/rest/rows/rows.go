@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/sources"
 	"github.com/atrium-hq/atrium/domain/column"
+	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -113,12 +114,13 @@ func (p *rowPage) add(row sources.Row) error {
 }
 
 // rowStream is one stream of rows, which are sent as they are read, within the limits of the org. An error after the
-// first byte closes the connection, so that the client notices.
+// first byte is the last thing in it. It is complete for HTTP then, so that each client receives the reason.
 type rowStream struct {
 	*server.Stream
 	parse  func(*server.Call) (sources.RowsQuery, error)
 	query  sources.RowsQuery
 	format rowFormat
+	last   int // the number of the last row that was read
 }
 
 // Open implements server.StreamBody.
@@ -130,8 +132,9 @@ func (s *rowStream) Open() (err error) {
 // Run implements server.StreamBody.
 func (s *rowStream) Run() error {
 	end, err := s.Sources.ReadRows(s.Context(), s.By, pathSource(s.Call), s.query, s.begin, s.row)
-	if err == nil && end.Cut {
-		err = errRowsCut
+	s.last = end.Last
+	if err == nil && end.Cut != nil {
+		err = end.Cut
 	}
 	if err == nil {
 		err = s.format.end()
@@ -153,10 +156,16 @@ func (s *rowStream) begin(reading context.Context, start sources.RowsStart) erro
 	s.format = rowFormats[s.Produces](&s.Out, start.Fields, rowOptions{
 		report: s.query.OnInvalid == sources.ReportInvalid || s.query.OnInvalid == sources.OnlyInvalid,
 		number: s.query.OnInvalid == sources.OnlyInvalid, raw: s.query.Raw})
+	s.ReplyHeader.Set("Trailer", server.ErrorTrailer)
 	if err := s.format.begin(); err != nil {
 		return err
 	}
 	return s.removed(start.Removed)
+}
+
+// Explain implements server.Explainer.
+func (s *rowStream) Explain(reason *fault.Error, isLost bool) {
+	s.format.fail(rowsError{Code: reason.Code, Detail: reason.Detail, LastRow: s.last}, isLost)
 }
 
 func (s *rowStream) row(row sources.Row) error {

@@ -160,7 +160,11 @@ func (s *Stream) End(cause error) {
 		return
 	}
 	s.ended = cause
-	_ = s.controller.SetWriteDeadline(time.Now())
+	deadline := time.Now()
+	if _, ok := s.Body.(Explainer); ok {
+		deadline = deadline.Add(lastWrite)
+	}
+	_ = s.controller.SetWriteDeadline(deadline)
 	s.cancel(cause)
 }
 

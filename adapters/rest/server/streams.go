@@ -42,7 +42,7 @@ type Visitors struct {
 // StreamBody is a stream's response.
 type StreamBody interface {
 	Open() error // checks the request
-	Run() error  // sends the response; an error after its first byte breaks it off
+	Run() error  // sends the response; an error after its first byte breaks it off, unless it is an Explainer
 	Close()      // after Open succeeded
 }
 
@@ -149,6 +149,9 @@ func (s *Stream) send() {
 	if s.connection.Err() == nil || s.EndedBy() != nil { // else the client is gone
 		s.API.Log.WarnContext(s.Context(), "a response was not completed", "request_id", s.Observation.ID, "route",
 			s.Operation.Path, "error", err)
+	}
+	if s.explain(err) {
+		return
 	}
 	s.broken = true
 	panic(http.ErrAbortHandler) // closes the connection, so that the client notices

@@ -244,7 +244,8 @@ class Caller:
         return archive
 
     def _lines(self, call: _Call) -> Iterator[Any]:
-        """The objects of a response that has one a line, as they come. Raises if the response ends too early."""
+        """The objects of a response that has one a line, as they come. Raises if the response ends too early:
+        AtriumError if the server says why."""
         response, _ = self._attempts(call, {"Accept": "application/x-ndjson"}, stream=True)
         assert response is not None
         cancel = call.options.get("cancel")
@@ -257,7 +258,19 @@ class Caller:
                     raise Cancelled(call.name)
                 if not line.endswith(b"\n"):
                     raise http.client.IncompleteRead(line)
-                yield json.loads(line)
+                item = json.loads(line)
+                if isinstance(item, dict) and "$error" in item:
+                    raise AtriumError(
+                        call.name,
+                        {
+                            **item["$error"],
+                            "type": "/problems/" + item["$error"]["code"],
+                            "title": "Incomplete response",
+                            "status": response.status,
+                            "request_id": response.headers.get("request-id", ""),
+                        },
+                    )
+                yield item
         except FAILURES as e:
             raise AtriumConnectionError(call.name, str(e) or type(e).__name__) from None
         except ValueError:

@@ -1,3 +1,4 @@
+import type { Problem } from './api.gen.js'
 import { AtriumConnectionError, AtriumError, NotModifiedError, unexpected } from './errors.js'
 import type { Attempt, Options, Page, ResponseInfo, ServerEvent, Settings } from './options.js'
 import { readLines } from './lines.js'
@@ -168,9 +169,20 @@ export class Core implements Caller {
     prepared.headers.Accept = 'application/x-ndjson'
     const response = await this.#attempts(request, { ...options, timeout: 0 }, prepared, async () => {})
     try {
-      yield* readLines<T>(response)
+      yield* readLines<T>(response, (item) => {
+        const reason = (item as { $error?: Problem }).$error
+        if (!reason) return
+        throw new AtriumError(request.name, {
+          ...reason,
+          type: '/problems/' + reason.code,
+          title: 'Incomplete response',
+          status: response.status,
+          request_id: response.headers.get('Request-Id') ?? '',
+        })
+      })
     } catch (e) {
       if (options.signal?.aborted) throw options.signal.reason
+      if (e instanceof AtriumError) throw e
       throw new AtriumConnectionError(request.name, reasonOf(e), e)
     }
   }

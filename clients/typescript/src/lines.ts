@@ -1,8 +1,8 @@
 /**
- * The objects of a response that has one a line, as they come. It throws if the response ends too early. If the loop
- * ends before, the connection is closed.
+ * The objects of a response that has one a line, as they come, after a check of each. It throws if the response ends too
+ * early. If the loop ends before, the connection is closed.
  */
-export async function* readLines<T>(response: Response): AsyncIterableIterator<T> {
+export async function* readLines<T>(response: Response, check: (item: unknown) => void): AsyncIterableIterator<T> {
   const reader = response.body!.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader()
   let rest = ''
   try {
@@ -11,7 +11,11 @@ export async function* readLines<T>(response: Response): AsyncIterableIterator<T
       if (done) break
       const lines = (rest + value).split('\n')
       rest = lines.pop() ?? ''
-      for (const line of lines) yield JSON.parse(line) as T
+      for (const line of lines) {
+        const item: unknown = JSON.parse(line)
+        check(item)
+        yield item as T
+      }
     }
     if (rest !== '') throw new Error('the response ended within a line')
   } finally {

@@ -21,13 +21,16 @@ func NewWriter(out io.Writer, fields []Field) *Writer {
 	w := &Writer{out: out, fields: fields, Columns: make([]Column, len(fields))}
 	for i, f := range fields {
 		w.Columns[i].Type = f.Type
-		w.Columns[i].reset()
 	}
+	w.Discard()
 	return w
 }
 
-// Flush writes the next batch, and empties the columns. It writes the schema before the first one.
-func (w *Writer) Flush() error {
+// Pair is a key and a value of metadata.
+type Pair = [2]string
+
+// Flush writes the next batch with metadata, and empties the columns. It writes the schema before the first one.
+func (w *Writer) Flush(metadata ...Pair) error {
 	if err := w.begin(); err != nil {
 		return err
 	}
@@ -35,7 +38,7 @@ func (w *Writer) Flush() error {
 	for i := range w.Columns {
 		buffers = append(buffers, w.Columns[i].buffers()...)
 	}
-	if err := w.message(batchMessage(w.Columns, buffers)); err != nil {
+	if err := w.message(batchMessage(w.Columns, buffers, metadata)); err != nil {
 		return err
 	}
 	for _, b := range buffers {
@@ -43,10 +46,15 @@ func (w *Writer) Flush() error {
 			return err
 		}
 	}
+	w.Discard()
+	return nil
+}
+
+// Discard empties the columns, so that their rows are not written.
+func (w *Writer) Discard() {
 	for i := range w.Columns {
 		w.Columns[i].reset()
 	}
-	return nil
 }
 
 // Close writes the end of the stream, and the schema if there was no batch. It does not write the next batch.

@@ -21,7 +21,7 @@ const (
 type Field struct {
 	Name     string
 	Type     Type
-	Metadata [][2]string // keys and their values
+	Metadata []Pair
 }
 
 // Column is a field's values in the next batch.

@@ -30,20 +30,12 @@ func schemaMessage(fields []Field) []byte {
 	list := vector(b, offsets)
 	b.StartObject(4)
 	b.PrependUOffsetTSlot(1, list, 0)
-	return message(b, headerSchema, b.EndObject(), 0)
+	return message(b, headerSchema, b.EndObject(), 0, 0)
 }
 
 // field writes a Field. Its children are an empty list, since Arrow's C++ library refuses a field without one.
 func field(b *flatbuffers.Builder, f Field) flatbuffers.UOffsetT {
-	pairs := make([]flatbuffers.UOffsetT, len(f.Metadata))
-	for i, pair := range f.Metadata {
-		key, value := b.CreateString(pair[0]), b.CreateString(pair[1])
-		b.StartObject(2)
-		b.PrependUOffsetTSlot(0, key, 0)
-		b.PrependUOffsetTSlot(1, value, 0)
-		pairs[i] = b.EndObject()
-	}
-	metadata, children, name := vector(b, pairs), vector(b, nil), b.CreateString(f.Name)
+	metadata, children, name := keyValues(b, f.Metadata), vector(b, nil), b.CreateString(f.Name)
 	kind, details := typeOf(b, f.Type)
 	b.StartObject(7)
 	b.PrependUOffsetTSlot(0, name, 0)
@@ -53,6 +45,19 @@ func field(b *flatbuffers.Builder, f Field) flatbuffers.UOffsetT {
 	b.PrependUOffsetTSlot(5, children, 0)
 	b.PrependUOffsetTSlot(6, metadata, 0)
 	return b.EndObject()
+}
+
+// keyValues writes a list of KeyValue.
+func keyValues(b *flatbuffers.Builder, metadata []Pair) flatbuffers.UOffsetT {
+	pairs := make([]flatbuffers.UOffsetT, len(metadata))
+	for i, pair := range metadata {
+		key, value := b.CreateString(pair[0]), b.CreateString(pair[1])
+		b.StartObject(2)
+		b.PrependUOffsetTSlot(0, key, 0)
+		b.PrependUOffsetTSlot(1, value, 0)
+		pairs[i] = b.EndObject()
+	}
+	return vector(b, pairs)
 }
 
 // typeOf writes a type's table, and returns its number in the union Type.
@@ -78,8 +83,12 @@ func typeOf(b *flatbuffers.Builder, t Type) (kind byte, details flatbuffers.UOff
 }
 
 // batchMessage returns a Message with a RecordBatch, whose body is the padded buffers.
-func batchMessage(columns []Column, buffers [][]byte) []byte {
+func batchMessage(columns []Column, buffers [][]byte, metadata []Pair) []byte {
 	b := flatbuffers.NewBuilder(1024)
+	var custom flatbuffers.UOffsetT
+	if len(metadata) > 0 {
+		custom = keyValues(b, metadata)
+	}
 	b.StartVector(16, len(columns), 8)
 	rows := 0
 	for i := len(columns) - 1; i >= 0; i-- { // a vector is written from its end
@@ -101,7 +110,7 @@ func batchMessage(columns []Column, buffers [][]byte) []byte {
 	b.PrependInt64Slot(0, int64(rows), 0)
 	b.PrependUOffsetTSlot(1, nodes, 0)
 	b.PrependUOffsetTSlot(2, places, 0)
-	return message(b, headerBatch, b.EndObject(), length)
+	return message(b, headerBatch, b.EndObject(), length, custom)
 }
 
 // pair writes a struct of two 64-bit integers.
@@ -119,13 +128,16 @@ func vector(b *flatbuffers.Builder, offsets []flatbuffers.UOffsetT) flatbuffers.
 	return b.EndVector(len(offsets))
 }
 
-// message finishes a Message. bodyLength is in bytes.
-func message(b *flatbuffers.Builder, kind byte, header flatbuffers.UOffsetT, bodyLength int) []byte {
+// message finishes a Message. bodyLength is in bytes. metadata is the place of its own metadata; 0 for none.
+func message(b *flatbuffers.Builder, kind byte, header flatbuffers.UOffsetT, bodyLength int,
+	metadata flatbuffers.UOffsetT,
+) []byte {
 	b.StartObject(5)
 	b.PrependInt16Slot(0, versionV5, 0)
 	b.PrependByteSlot(1, kind, 0)
 	b.PrependUOffsetTSlot(2, header, 0)
 	b.PrependInt64Slot(3, int64(bodyLength), 0)
+	b.PrependUOffsetTSlot(4, metadata, 0)
 	b.Finish(b.EndObject())
 	return b.FinishedBytes()
 }
