@@ -26,12 +26,19 @@ var (
 	errFilter = wrongParameter("A filter has a value that its field cannot have, or compares what has no order: " +
 		"is_null takes true or false, gt, gte, lt and lte compare numbers, dates, times and strings, and starts_with " +
 		"strings.")
-	errRawRange = wrongParameter("gt, gte, lt and lte cannot be combined with raw.")
+	errRawRange      = wrongParameter("gt, gte, lt and lte cannot be combined with raw.")
+	errTooManyValues = wrongParameter("in takes at most 200 values.")
 )
+
+// maxValues is how many values column.In takes, all of which each row is compared with.
+const maxValues = 200
 
 // addFilters checks the query's filters, and adds the fields that they compare.
 func (r *rowReader) addFilters(mappedFields []source.MappedField, add func(mapped int) (field int)) error {
 	for _, filter := range r.query.Filters {
+		if len(filter.Texts) > maxValues {
+			return errTooManyValues
+		}
 		i := fieldAt(mappedFields, filter.Field)
 		if i < 0 {
 			return source.ErrUnknownField

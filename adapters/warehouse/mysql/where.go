@@ -20,7 +20,10 @@ func (c column) comparison() (warehouse.Comparison, bool) {
 		}
 	}
 	switch c.dataType {
-	case "tinyint", "smallint", "mediumint", "int", "bigint", "year", "bit", "decimal":
+	case "tinyint", "smallint", "mediumint", "int", "bigint", "bit", "decimal":
+		compared.Text, compared.Value = exactNumber, digits
+	case "year": // 70 would be 1970 (MySQL's "2-Digit Years in Dates")
+		compared.Name += ` + 0`
 		compared.Text, compared.Value = exactNumber, digits
 	case "float":
 		compared.Text, compared.Value, compared.IsRounded = warehouse.Floats(32), double(32), true

@@ -13,7 +13,7 @@ import (
 // parameter of one. A column can have values of all types, in this order: numbers, texts, bytes (SQLite's "Datatypes").
 func comparison(c connection.Column, bind func(value any) string) (warehouse.Comparison, bool) {
 	compared := warehouse.Comparison{Name: quote(c.Name), Text: column.PlainNumber}
-	const texts, blobs = ` >= ''`, ` >= x''`
+	const texts, numbers, blobs = ` >= ''`, ` < ''`, ` >= x''`
 	switch c.Type {
 	case connection.Integer, connection.Number:
 		compared.IsRounded, compared.Others = true, compared.Name+texts
@@ -29,7 +29,9 @@ func comparison(c connection.Column, bind func(value any) string) (warehouse.Com
 			!strings.Contains(strings.ToUpper(c.DatabaseType), "TEXT") { // its numbers are not stored as texts
 			return compared, false
 		}
-		compared.Text, compared.Others = warehouse.AnyText, compared.Name+blobs
+		compared.Name += ` COLLATE BINARY` // another collation has another order
+		compared.Others = compared.Name + numbers + ` OR ` + compared.Name + blobs
+		compared.Text = warehouse.AnyText
 		compared.Value = func(text string) string { return bind(text) }
 		compared.Contains = func(text string) string { return `instr(` + compared.Name + `, ` + bind(text) + `) > 0` }
 		compared.Prefix = func(prefix string) string {

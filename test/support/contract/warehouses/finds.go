@@ -21,8 +21,11 @@ var fieldTypes = []column.Type{column.String, column.Text, column.Integer, colum
 var operators = []column.Operator{column.Equals, column.In, column.Greater, column.AtLeast, column.Less, column.AtMost,
 	column.StartsWith, column.IsNull}
 
+// others are values that databases read or order in a way of their own: years with two digits, and case.
+var others = []string{"0", "1", "-1", "69", "70", "99", "2155", "B", "b", "1e3", "2024-02-29"}
+
 // finds checks that conditions lose no row: of the rows that a condition on a column leaves, those that satisfy it are
-// those of the whole table that satisfy it. The values compared with are those that rows returned.
+// those of the whole table that satisfy it. The values compared with are those that rows returned, and others.
 func finds(
 	t *testing.T, w ports.Warehouse, target ports.Target, table connection.TableRef, c connection.Column,
 ) {
@@ -30,12 +33,16 @@ func finds(
 	q := connection.RowsQuery{Table: table, Columns: []string{"n", c.Name}, Limit: 1000}
 	_, rows := collect(t, w, target, q)
 	var cases []connection.Condition
-	for _, of := range fieldTypes {
+	values := slices.Clone(others)
+	for _, row := range rows {
+		if row[1] != nil {
+			values = append(values, *row[1])
+		}
+	}
+	for _, fieldType := range fieldTypes {
 		for _, o := range operators {
-			for _, row := range rows {
-				if row[1] != nil {
-					cases = append(cases, conditionsOf(c.Name, of, o, *row[1])...)
-				}
+			for _, value := range values {
+				cases = append(cases, conditionsOf(c.Name, fieldType, o, value)...)
 			}
 		}
 	}
@@ -60,10 +67,10 @@ func finds(
 	}
 }
 
-// conditionsOf returns the conditions of a type of field and an operator with a text that a column has: none if it is
-// no value of such a field.
-func conditionsOf(name string, of column.Type, o column.Operator, text string) []connection.Condition {
-	f := column.Field{Type: of, Enum: []string{text}}
+// conditionsOf returns the conditions on a field's type and an operator with a value: none if such a field cannot have
+// it.
+func conditionsOf(name string, fieldType column.Type, o column.Operator, text string) []connection.Condition {
+	f := column.Field{Type: fieldType, Enum: []string{text}}
 	texts := []string{text}
 	switch o {
 	case column.StartsWith:
@@ -80,7 +87,7 @@ func conditionsOf(name string, of column.Type, o column.Operator, text string) [
 	if !ok {
 		return nil
 	}
-	condition := connection.Condition{Column: name, Type: of, Operator: o}
+	condition := connection.Condition{Column: name, Type: fieldType, Operator: o}
 	for _, v := range c.Values {
 		if v.IsNull() {
 			condition.Values = append(condition.Values, nil)
