@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sheet/csv"
 	"github.com/atrium-hq/atrium/adapters/sheet/ods"
 	"github.com/atrium-hq/atrium/adapters/sheet/xlsx"
+	"github.com/atrium-hq/atrium/adapters/sheet/zipfile"
 	"github.com/atrium-hq/atrium/domain/source"
 )
 
@@ -58,10 +59,12 @@ func (d document) format() (format, error) {
 	}
 	switch {
 	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
-		if isODS(head) {
+		if isODS(head) || d.hasODSParts() {
 			return openDocument, nil
 		}
 		return workbook, nil
+	case len(bytes.TrimSpace(head)) == 0 && d.size <= enough:
+		return 0, source.ErrUnsupportedFormat.Because("The file is empty.")
 	case isPage(head):
 		if d.web {
 			return 0, source.ErrSheetNotShared
@@ -77,6 +80,12 @@ func (d document) format() (format, error) {
 func isODS(head []byte) bool {
 	const name, nameAt = "mimetype", 30
 	return len(head) > nameAt && bytes.HasPrefix(head[nameAt:], []byte(name+ods.MediaType))
+}
+
+// hasODSParts reports whether an archive has the parts of OpenDocument in another order, as SheetJS writes them.
+func (d document) hasODSParts() bool {
+	archive, err := zipfile.Open(d.ReaderAt, d.size)
+	return err == nil && archive.Has("mimetype") && archive.Has("content.xml")
 }
 
 // isPage reports whether a text is HTML.

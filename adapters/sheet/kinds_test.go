@@ -181,12 +181,26 @@ func TestRowsHaveEachKindOfCellOfAnOpenDocument(t *testing.T) {
 	}, `<table:table-cell><text:p>x</text:p></table:table-cell>`, odsOf)
 }
 
+// TestAnOpenDocumentIsRecognisedWhereverItsMediaTypeIs has the parts in the order in which SheetJS writes them. Part 3,
+// 3.3 wants the media type first, and LibreOffice reads both.
+func TestAnOpenDocumentIsRecognisedWhereverItsMediaTypeIs(t *testing.T) {
+	folder := t.TempDir()
+	cell := `<table:table-row><table:table-cell><text:p>Name</text:p></table:table-cell></table:table-row>`
+	content := fixture.Zipped(t, [2]string{"content.xml", odsBegin + cell + odsEnd}, [2]string{"mimetype",
+		"application/vnd.oasis.opendocument.spreadsheet"})
+	s, err := confined(t, folder).Preview(t.Context(), "", put(t, folder, "people.ods", content))
+	if err != nil || len(s.Preview.Headers) != 1 {
+		t.Errorf("%+v, %v", s.Preview, err)
+	}
+}
+
 func TestRowsHaveEachKindOfCellOfAText(t *testing.T) {
 	checkCells(t, []cellKind{
 		{"numbers", column.Number, [][2]string{{"0.30000000000000004", "0.30000000000000004"}, {`"1,234.50"`, "1234.50"},
 			{"50 %", "0.5"}, {"$1.25", "1.25"}, {"1e3", "1e3"}, {"n/a", "null"}, {"", "null"}, {"word", "!wrong_type"},
 			{"NaN", "!wrong_type"}, {"#REF!", "!wrong_type"}}},
-		{"texts", column.String, [][2]string{{"007", `"007"`}, {`"a ""b"""`, `"a \"b\""`}, {"n/a", `"n/a"`}, {"", "null"},
+		{"texts", column.String, [][2]string{{"007", `"007"`}, {`="02139"`, `"02139"`}, {`"=""a """"b"""""""`, `"a \"b\""`},
+			{`="1"&"2"`, `"=\"1\"&\"2\""`}, {`"a ""b"""`, `"a \"b\""`}, {"n/a", `"n/a"`}, {"", "null"},
 			{"#REF!", "!wrong_type"}}},
 		{"dates", column.Date, [][2]string{{"2024-02-29", `"2024-02-29"`}, {"2023-02-29", "!wrong_type"},
 			{"3/4/2024", "!ambiguous"}}},

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -15,8 +16,9 @@ var orders = []struct {
 	{regexp.MustCompile(`^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})$`), 1, 2, 3},
 	{regexp.MustCompile(`^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})$`), 3, 2, 1},
 	{regexp.MustCompile(`^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})$`), 3, 1, 2},
-	{regexp.MustCompile(`^(\d{1,2})(?:st|nd|rd|th|\.)?[ -]([A-Za-z]{3,9})\.?,?[ -](\d{4}|\d{2})$`), 3, 2, 1},
-	{regexp.MustCompile(`^([A-Za-z]{3,9})\.?[ -](\d{1,2})(?:st|nd|rd|th)?,?[ -](\d{4}|\d{2})$`), 3, 1, 2},
+	{regexp.MustCompile(`^(\d{1,2})(?:st|nd|rd|th|er|º|\.)?[ -](?:de )?(\p{L}{3,12})\.?,?[ -](?:de )?(\d{4}|\d{2})$`),
+		3, 2, 1},
+	{regexp.MustCompile(`^(\p{L}{3,12})\.?[ -](\d{1,2})(?:st|nd|rd|th)?,?[ -](\d{4}|\d{2})$`), 3, 1, 2},
 }
 
 var (
@@ -65,14 +67,32 @@ func isDay(year, month, day string) bool {
 	return int(t.Month()) == m && t.Day() == d
 }
 
-// monthByName returns the month with an English name, in full or cut to three letters, or Sept; 0 if not found.
-func monthByName(s string) int {
-	s = strings.ToLower(s)
-	for m := time.January; m <= time.December; m++ {
-		name := strings.ToLower(m.String())
-		if s == name || s == name[:3] || (s == "sept" && m == time.September) {
-			return int(m)
+// monthNames are the names of each month and their abbreviations in English, German, French, Spanish, Italian,
+// Portuguese, Dutch, Polish and Swedish. No name means another month in another one of these languages.
+var monthNames = [12]string{
+	"january jan januar jänner janvier janv enero ene gennaio gen janeiro januari styczeń stycznia sty",
+	"february feb februar feber février fevrier févr fév fev febrero febbraio fevereiro februari luty lutego lut",
+	"march mar märz maerz mär mrz mars marzo março marco maart mrt marzec marca",
+	"april apr avril avr abril abr aprile kwiecień kwietnia kwi",
+	"may mai mayo maggio mag maio mei maj maja",
+	"june jun juni juin junio giugno giu junho czerwiec czerwca cze",
+	"july jul juli juillet juil julio luglio lug julho lipiec lipca lip",
+	"august aug août aout agosto ago augustus augusti sierpień sierpnia sie",
+	"september sep sept septembre septiembre setiembre settembre set setembro wrzesień września wrz",
+	"october oct oktober okt octobre octubre ottobre ott outubro out październik października paź",
+	"november nov novembre noviembre novembro listopad listopada lis",
+	"december dec dezember dez décembre decembre déc diciembre dicembre dic dezembro grudzień grudnia gru",
+}
+
+// monthByName returns the month with a name of monthNames; 0 if not found.
+func monthByName(name string) int { return months()[strings.ToLower(name)] }
+
+var months = sync.OnceValue(func() map[string]int {
+	all := map[string]int{}
+	for i, names := range monthNames {
+		for name := range strings.FieldsSeq(names) {
+			all[name] = i + 1
 		}
 	}
-	return 0
-}
+	return all
+})

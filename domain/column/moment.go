@@ -8,6 +8,7 @@ import (
 )
 
 var (
+	compactForm = regexp.MustCompile(`^(\d{4})(\d{2})(\d{2})$`) // ISO 8601, basic format
 	numericDate = regexp.MustCompile(`^(\d{1,2})[-/.](\d{1,2})[-/.](\d{4}|\d{2})(?:$|[T ,])`)
 	clock       = compiledOnce(`^(?:T|,? +(?:at )?)(\d{1,2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?` +
 		`(?: ?([AaPp])\.?[Mm]\.?)?(?: ?(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?$`)
@@ -23,6 +24,9 @@ func moment(text string, withTime bool, s Style) (Value, Invalid) {
 
 // slowMoment reads a date as people write it, too.
 func slowMoment(text string, withTime bool, s Style) (Value, Invalid) {
+	if unixForm.MatchString(text) {
+		return unixMoment(text, withTime), ""
+	}
 	text = weekdayForm.ReplaceAllString(text, "")
 	day, rest := text, ""
 	for _, match := range clockAt.FindAllStringIndex(text, -1) {
@@ -48,10 +52,30 @@ func slowMoment(text string, withTime bool, s Style) (Value, Invalid) {
 	return TextValue(date + "T" + time), ""
 }
 
+// unixForm is a Unix time in seconds or milliseconds, from September 2001 to November 2286.
+var unixForm = regexp.MustCompile(`^[1-9]\d{9}(?:\d{3})?$`)
+
+// unixMoment returns the date of a Unix time in UTC, and its time of day.
+func unixMoment(text string, withTime bool) Value {
+	const secondDigits = 10
+	n, _ := strconv.ParseInt(text, 10, 64) // it is of unixForm
+	moment := time.Unix(n, 0)
+	if len(text) > secondDigits {
+		moment = time.UnixMilli(n)
+	}
+	if !withTime {
+		return TextValue(moment.UTC().Format(time.DateOnly))
+	}
+	return TextValue(moment.UTC().Format(time.RFC3339Nano))
+}
+
 var clockAt = regexp.MustCompile(`T|,? +`)
 
 // dateOf returns the date in a text in the form YYYY-MM-DD. Ambiguous if several orders fit and s names none of them.
 func dateOf(text string, s Style) (string, Invalid) {
+	if m := compactForm.FindStringSubmatch(text); m != nil && isDay(m[1], m[2], m[3]) {
+		return written(m[1], m[2], m[3]), ""
+	}
 	found := ""
 	for i, o := range orders {
 		m := o.form.FindStringSubmatch(text)

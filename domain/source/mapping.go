@@ -100,7 +100,7 @@ func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
 	add := func(pointer, code, detail string) {
 		errs.Add("/mapping"+pointer, code, detail)
 	}
-	fields, columnNames := map[string]bool{}, map[string]bool{}
+	fields := map[string]bool{}
 	for i, p := range pairs {
 		pointer := "/" + strconv.Itoa(i)
 		switch {
@@ -109,16 +109,12 @@ func checkMapping(t Type, columns []column.Header, pairs []Pair) error {
 		case fields[p.Field]:
 			add(pointer+"/field", "duplicate_item", "The field is mapped twice.")
 		}
-		switch {
-		case columnNamed(columns, p.Column) == nil:
+		if columnNamed(columns, p.Column) == nil {
 			add(pointer+"/column", "unknown_column", "The table has no such column.")
-		case columnNames[p.Column] && !p.Transform.IsPartial():
-			add(pointer+"/column", "duplicate_item",
-				"The column is used twice. Several fields can have parts of one column.")
 		}
 		checkTransform(t.field(p.Field), columns, p,
 			func(in, code, detail string) { add(pointer+in, code, detail) })
-		fields[p.Field], columnNames[p.Column] = true, columnNames[p.Column] || !p.Transform.IsPartial()
+		fields[p.Field] = true
 	}
 	for _, f := range t.Fields {
 		if f.Required && !fields[f.Key] {

@@ -253,8 +253,6 @@ func TestMappingsAreHeldToTypeAndColumns(t *testing.T) {
 			"/mapping/1/field unknown_mapping_field"},
 		"an unknown column": {[]source.Pair{email, {Field: "age", Column: "age"}},
 			"/mapping/1/column unknown_column"},
-		"a column used twice": {[]source.Pair{email, {Field: "age", Column: "Mail"}},
-			"/mapping/1/column duplicate_item"},
 		"a field mapped twice": {[]source.Pair{email, {Field: "email", Column: "Note"}},
 			"/mapping/1/field duplicate_item"},
 		"all of it at once": {[]source.Pair{{Field: "x", Column: "y"}},

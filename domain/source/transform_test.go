@@ -63,9 +63,8 @@ func TestTransformationsOfAMappingAreChecked(t *testing.T) {
 			pairs: append(first(part(column.First)), last(column.Transform{}))},
 		"also if it comes first": {
 			pairs: append(first(column.Transform{}), last(part(column.Rest)))},
-		"two fields cannot have a whole column": {
-			pairs: append(first(column.Transform{Trim: true}), last(column.Transform{})),
-			wrong: []string{"/1/column duplicate_item"}},
+		"two fields can have a whole column": {
+			pairs: append(first(column.Transform{Trim: true}), last(column.Transform{}))},
 		"parts that fit no type": {pairs: append(first(column.Transform{Dates: column.DayFirst, Decimal: ",",
 			Values: map[string]string{"x": "y"}}),
 			source.Pair{Field: "born", Column: "Born", Transform: column.Transform{Case: column.Lower}}),

@@ -2,6 +2,8 @@ package csv
 
 import (
 	"bytes"
+	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -31,14 +33,39 @@ func charset(sample []byte, isWhole bool, charsetName string) (encoding.Encoding
 				sample = sample[:len(sample)-1]
 			}
 		}
-		if name = "utf-8"; !utf8.Valid(sample) {
+		if name = "utf-8"; !isUTF8(sample) {
 			name = codePage(sample)
 		}
 	}
 	if name == noText {
-		return nil, "", source.ErrUnsupportedFormat
+		first := slices.IndexFunc(sample, isControl)
+		return nil, "", source.ErrUnsupportedFormat.Because(fmt.Sprintf("The file is no text that Atrium can read: line %d "+
+			"has a control character. Atrium reads .xlsx, .ods, .csv and .tsv files without a password.",
+			1+bytes.Count(sample[:max(first, 0)], []byte{'\n'})))
 	}
 	return named(name)
+}
+
+// isUTF8 reports whether a text is UTF-8, of which a few characters may be damaged. Texts in code pages hardly have
+// bytes that are characters in UTF-8.
+func isUTF8(text []byte) bool {
+	const enough = 2
+	characters, damages := 0, 0
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		switch text = text[size:]; {
+		case r == utf8.RuneError && size == 1:
+			damages++
+		case size > 1:
+			characters++
+		}
+	}
+	return damages == 0 || characters > enough*damages
+}
+
+// isControl reports whether a byte is a control character that texts do not have. ISO-2022-JP has ESC.
+func isControl(b byte) bool {
+	return b < ' ' && b != '\t' && b != '\n' && b != '\r' && b != '\f' && b != '\x1b'
 }
 
 // named returns an encoding of the WHATWG Encoding Standard. Byte order marks at a text's beginning are removed.
@@ -76,7 +103,7 @@ func marked(sample []byte) string {
 		switch {
 		case b == 0:
 			zeros[i%2]++
-		case b < ' ' && b != '\t' && b != '\n' && b != '\r' && b != '\f' && b != '\x1b': // ISO-2022-JP has ESC
+		case isControl(b):
 			controls++
 		}
 	}

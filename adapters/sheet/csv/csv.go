@@ -64,6 +64,7 @@ type file struct {
 
 // open opens a table, with a location's charset and delimiter or the likeliest ones.
 func open(r io.ReaderAt, size int64, location source.SheetLocation) (file, error) {
+	size = withoutEndMark(r, size)
 	sample := make([]byte, min(size, maxSample))
 	if n, err := r.ReadAt(sample, 0); n < len(sample) {
 		return file{}, err
@@ -93,6 +94,17 @@ func open(r io.ReaderAt, size int64, location source.SheetLocation) (file, error
 		}
 	}
 	return f, nil
+}
+
+// withoutEndMark returns a text's size without the Ctrl-Z with which programs for DOS end a file.
+func withoutEndMark(r io.ReaderAt, size int64) int64 {
+	var last [1]byte
+	if size > 0 {
+		if n, _ := r.ReadAt(last[:], size-1); n == 1 && last[0] == '\x1a' {
+			return size - 1
+		}
+	}
+	return size
 }
 
 // records returns up to most rows after the first skip ones, the number of rows, the largest number of columns, and

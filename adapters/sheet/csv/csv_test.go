@@ -124,10 +124,28 @@ func TestWhatIsNotUTF8LaterIsReplaced(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoTextIsRefused(t *testing.T) {
-	for name, content := range map[string]string{"zeros among text": "a,b\x00c\n1,2,3\n",
-		"controls": strings.Repeat("\x01\x02a", 100)} {
-		if _, err := read(content, source.SheetLocation{}); !errors.Is(err, source.ErrUnsupportedFormat) {
+func TestADamagedCharacterDoesNotChangeTheOthers(t *testing.T) {
+	s, err := read("Name,City\nBjörn,Zürich\nZo\xeb,Łódź\n", source.SheetLocation{HeaderRow: 1})
+	require.NoError(t, err)
+	want := [][]string{{"Name", "City"}, {"Björn", "Zürich"}, {"Zo\uFFFD", "Łódź"}}
+	if diff := cmp.Diff(want, shown(s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFileEndsBeforeTheMarkOfDOS(t *testing.T) {
+	s, err := read("Name,City\r\nAnn,Oslo\r\n\x1a", source.SheetLocation{HeaderRow: 1})
+	require.NoError(t, err)
+	if diff := cmp.Diff([][]string{{"Name", "City"}, {"Ann", "Oslo"}}, shown(s)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhatIsNoTextIsRefusedWithItsLine(t *testing.T) {
+	for name, content := range map[string]string{"zeros among text": "a,b\nd\x00c\n1,2,3\n",
+		"controls": "a\n" + strings.Repeat("\x01\x02a", 100)} {
+		_, err := read(content, source.SheetLocation{})
+		if !errors.Is(err, source.ErrUnsupportedFormat) || !strings.Contains(err.Error(), "line 2 ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -53,5 +53,19 @@ func (t *table) next() (number int, record []string, err error) {
 	}
 	t.number += 1 + firstLine - t.line
 	t.line = line + strings.Count(record[last], "\n") + 1
+	for i := range record {
+		record[i] = literal(record[i])
+	}
 	return t.number, record, nil
+}
+
+// literal returns the text of a value that a program wrote as a formula, so that spreadsheet programs keep its zeros:
+// ="02139".
+func literal(value string) string {
+	text, isFormula := strings.CutPrefix(value, `="`)
+	text, isClosed := strings.CutSuffix(text, `"`)
+	if !isFormula || !isClosed || strings.Contains(strings.ReplaceAll(text, `""`, ""), `"`) {
+		return value
+	}
+	return strings.ReplaceAll(text, `""`, `"`)
 }

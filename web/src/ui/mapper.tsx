@@ -36,12 +36,10 @@ export function Mapper({ fields, sheet, pairs, onChange, onHeaderRow, after }: {
   const list = useRef<HTMLUListElement>(null)
   const columnOf = (field: string) => pairs.find((p) => p.field === field)?.column
   const fieldOf = (column: string) => fields.find((f) => columnOf(f.key) === column)
-  // Several fields can have parts of one column.
-  const isPart = (p: SourcePair) => !!p.transform?.split || !!p.transform?.join
   const isUsed = (column: string) => pairs.some((p) => p.column === column || p.transform?.join?.columns.includes(column))
   const titlesOf = (column: string) => fields.filter((f) => columnOf(f.key) === column).map((f) => f.title).join(', ')
   const map = (field: string, column: string) => {
-    onChange([...pairs.filter((p) => p.field !== field && (p.column !== column || isPart(p))), { field, column }])
+    onChange([...pairs.filter((p) => p.field !== field), { field, column }])
     const rest = fields.slice(fields.findIndex((f) => f.key === field) + 1)
     setChosen((rest.find((f) => !columnOf(f.key)) ?? rest[0])?.key)
   }
