@@ -141,7 +141,7 @@ func codeOf(err error) connection.Code {
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &wire) && wire.Timeout():
 		return connection.ConnectTimeout
 	}
-	if _, isAlert := errors.AsType[tls.AlertError](err); isAlert {
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" { // crypto/tls has no type for alerts
 		return connection.TLSUnsupported
 	}
 	return connection.HostUnreachable

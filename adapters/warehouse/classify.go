@@ -7,6 +7,8 @@ import (
 	"errors"
 	"net"
 	"os"
+	"reflect"
+	"slices"
 	"syscall"
 
 	"github.com/atrium-hq/atrium/domain/connection"
@@ -74,10 +76,9 @@ func classifyTLS(err error) connection.Code {
 		is[x509.UnhandledCriticalExtension](err) {
 		return connection.TLSUntrusted
 	}
-	if alert, ok := errors.AsType[tls.AlertError](err); ok {
-		const badCertificate, certificateRequired = 42, 116 // RFC 8446, section 6.2
-		if alert == badCertificate || alert == certificateRequired {
-			return connection.AuthRejected // it requires a client certificate
+	if alert, ok := remoteAlert(err); ok {
+		if slices.Contains(certificateAlerts, alert) {
+			return connection.AuthRejected
 		}
 		return connection.TLSUnsupported
 	}
@@ -85,6 +86,23 @@ func classifyTLS(err error) connection.Code {
 		return connection.TLSUnsupported
 	}
 	return ""
+}
+
+// certificateAlerts are the alerts with which a server refuses a client certificate, or that there is none: from
+// bad_certificate to certificate_unknown, unknown_ca, access_denied and certificate_required (RFC 8446, section 6.2).
+var certificateAlerts = []uint64{42, 43, 44, 45, 46, 48, 49, 116}
+
+// remoteAlert returns the alert with which a server has ended TLS. crypto/tls has no exported type for it.
+func remoteAlert(err error) (alert uint64, ok bool) {
+	op, ok := errors.AsType[*net.OpError](err)
+	if !ok || op.Op != "remote error" {
+		return 0, false
+	}
+	number := reflect.ValueOf(op.Err)
+	if number.Kind() != reflect.Uint8 {
+		return 0, false
+	}
+	return number.Uint(), true
 }
 
 func is[E error](err error) bool {

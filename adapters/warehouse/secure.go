@@ -25,6 +25,13 @@ func TLSConfig(c connection.Credential) (*tls.Config, error) {
 			return nil, errors.New("authorities that the credential should have refused")
 		}
 	}
+	certificate, err := c.ClientCertificate()
+	if err != nil {
+		return nil, errors.New("a client certificate that the credential should have refused")
+	}
+	if certificate != nil {
+		config.Certificates = []tls.Certificate{{Certificate: certificate.Chain, PrivateKey: certificate.Key}}
+	}
 	switch mode {
 	case connection.VerifyFull:
 	case connection.VerifyCA:
@@ -36,6 +43,22 @@ func TLSConfig(c connection.Credential) (*tls.Config, error) {
 		return nil, errors.New("a mode of TLS that the credential should have refused")
 	}
 	return config, nil
+}
+
+// SignInError returns the error of a sign-in: AuthRejected if the server closed the connection to a client with a
+// certificate. In TLS 1.3 the handshake ends before the server has seen the certificate, and the alert with which it
+// refuses it can be lost when it closes the connection.
+func SignInError(c connection.Credential, err error) error {
+	if c.Text(connection.FieldTLSCert) == "" {
+		return err
+	}
+	for _, code := range []connection.Code{connection.PortClosed, connection.HostUnreachable,
+		connection.NotThisDatabase} {
+		if errors.Is(err, code) {
+			return connection.AuthRejected
+		}
+	}
+	return err
 }
 
 // Unverified returns the TLS configuration with which a server is asked whether it speaks TLS: it accepts any

@@ -85,8 +85,8 @@ func TestClassify(t *testing.T) {
 			x509.CertificateInvalidError{Cert: &x509.Certificate{}, Reason: x509.NotAuthorizedToSign}},
 		connection.TLSExpired: {&tls.CertificateVerificationError{
 			Err: x509.CertificateInvalidError{Cert: &x509.Certificate{}, Reason: x509.Expired}}},
-		connection.TLSUnsupported: {tls.AlertError(70), tls.AlertError(40), tls.RecordHeaderError{}},
-		connection.AuthRejected:   {tls.AlertError(116), tls.AlertError(42)},
+		connection.TLSUnsupported: {remoteAlert(70), remoteAlert(40), tls.RecordHeaderError{}},
+		connection.AuthRejected:   {remoteAlert(116), remoteAlert(42), remoteAlert(48)},
 		connection.Internal:       {errors.New("connection refused"), io.EOF},
 	} {
 		for _, err := range all {
@@ -106,6 +106,13 @@ func TestClassify(t *testing.T) {
 		}
 	})
 }
+
+// remoteAlert is an alert of the server as crypto/tls reports it.
+func remoteAlert(number uint8) error { return &net.OpError{Op: "remote error", Err: alert(number)} }
+
+type alert uint8
+
+func (a alert) Error() string { return fmt.Sprint("tls: alert ", uint8(a)) }
 
 func TestRecorder(t *testing.T) {
 	a, b := net.Pipe()

@@ -3,7 +3,10 @@ package connection
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 // Code identifies what is wrong with a connection. It is stable and snake_case: clients switch on it. Everything that
@@ -199,6 +202,17 @@ func (k Kind) Failure(code Code, now time.Time) Failure {
 		Hint:      c.hint,
 		At:        now,
 	}
+}
+
+// behindFirewalls are the codes of failures that a firewall, or a server's rules for addresses, can cause.
+var behindFirewalls = []Code{PortClosed, HostUnreachable, ConnectTimeout, AuthRejected}
+
+// From returns f with a hint that names the addresses from which Atrium connects, if that can help.
+func (f Failure) From(e identity.Egress) Failure {
+	if texts := e.AddressTexts(); len(texts) > 0 && slices.Contains(behindFirewalls, f.Code) {
+		f.Hint += " Atrium connects from " + strings.Join(texts, ", ") + "."
+	}
+	return f
 }
 
 // Category returns who can fix a failure with this code.

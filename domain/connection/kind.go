@@ -48,11 +48,22 @@ type Descriptor struct {
 	Grants       string          // the script that gives read access only; values to fill in are in <angle brackets>
 	Schema       json.RawMessage // JSON Schema of the credential; x-secret marks secrets, x-order sorts a form
 	Consent      bool            // whether a person's consent at the service can replace a credential
+	Presets      []Preset        // services that offer such servers
 
 	fields   map[about][]string        // credential fields that a failure can be about
 	schema   func() *jsonschema.Schema // compiled at its first use, because a child process uses only one kind
 	secrets  []string
 	defaults map[string]any
+}
+
+// Preset is a service that offers servers of a kind: what its users enter, and what they must know.
+type Preset struct {
+	ID       string         `json:"id"` // unique within the kind
+	Title    string         `json:"title"`
+	DocsURL  string         `json:"docs_url"`
+	Host     string         `json:"host"`     // an example
+	Defaults map[string]any `json:"defaults"` // credential fields
+	Advice   string         `json:"advice"`   // sentences for people
 }
 
 //go:embed kinds/*.json
@@ -131,33 +142,38 @@ func load(text []byte) (*Descriptor, error) {
 		OtherPorts   bool               `json:"other_ports"`
 		Capabilities []string           `json:"capabilities"`
 		Grants       []string           `json:"grants"` // its lines
+		Presets      []Preset           `json:"presets"`
 		Fields       map[about][]string `json:"fields"`
 		SSH          bool               `json:"ssh"` // whether a server may be reached through an SSH server
 		IAM          bool               `json:"iam"` // whether a user may sign in with tokens of AWS or Google
 		Consent      bool               `json:"consent"`
 		Schema       json.RawMessage    `json:"credential_schema"`
+
+		ClientCertificate bool `json:"client_certificate"` // whether a server may require one
 	}
 	in := json.NewDecoder(bytes.NewReader(text))
 	in.DisallowUnknownFields()
 	if err := in.Decode(&f); err != nil {
 		return nil, err
 	}
-	if f.SSH {
+	for _, group := range []struct {
+		isIn       bool
+		properties []byte
+	}{{f.SSH, sshProperties}, {f.IAM, iamProperties}, {f.ClientCertificate, clientCertificateProperties}} {
+		if !group.isIn {
+			continue
+		}
 		var err error
-		if f.Schema, err = withProperties(f.Schema, sshProperties); err != nil {
+		if f.Schema, err = withProperties(f.Schema, group.properties); err != nil {
 			return nil, err
 		}
-		maps.Copy(f.Fields, sshFields)
 	}
-	if f.IAM {
-		var err error
-		if f.Schema, err = withProperties(f.Schema, iamProperties); err != nil {
-			return nil, err
-		}
+	if f.SSH {
+		maps.Copy(f.Fields, sshFields)
 	}
 	d := &Descriptor{
 		Kind: f.Kind, Title: f.Title, DocsURL: f.DocsURL, Ports: f.Ports, OtherPorts: f.OtherPorts,
-		Capabilities: f.Capabilities, Consent: f.Consent,
+		Capabilities: f.Capabilities, Consent: f.Consent, Presets: f.Presets,
 		Grants: strings.Join(f.Grants, "\n"), Schema: f.Schema, fields: f.Fields, defaults: map[string]any{},
 	}
 	d.schema = sync.OnceValue(func() *jsonschema.Schema {

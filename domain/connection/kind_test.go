@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -141,6 +144,47 @@ func TestEveryFailureSaysWhatToDo(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	})
+}
+
+func TestAPresetFillsACredentialThatIsValid(t *testing.T) {
+	for _, d := range connection.Kinds() {
+		ids := map[string]bool{}
+		for _, p := range d.Presets {
+			fields := map[string]any{"host": p.Host, "database": "shop", "username": "reader", "password": "p"}
+			maps.Copy(fields, p.Defaults)
+			text, err := json.Marshal(fields)
+			require.NoError(t, err)
+			if _, err := connection.ParseCredential(d.Kind, text); err != nil {
+				t.Errorf("%s, %s: %v", d.Kind, p.ID, err)
+			}
+			if u, err := url.Parse(p.DocsURL); err != nil || u.Scheme != "https" || p.Title == "" || ids[p.ID] ||
+				!strings.HasSuffix(p.Advice, ".") {
+				t.Errorf("%s: %+v", d.Kind, p)
+			}
+			ids[p.ID] = true
+		}
+	}
+}
+
+func TestTheHintOfAFirewallsFailureNamesAtriumsAddresses(t *testing.T) {
+	egress := identity.Egress{Addresses: []netip.Prefix{netip.MustParsePrefix("203.0.113.7/32"),
+		netip.MustParsePrefix("2001:db8:7::/48")}}
+	named := " Atrium connects from 203.0.113.7, 2001:db8:7::/48."
+	for _, tt := range []struct {
+		code   connection.Code
+		egress identity.Egress
+		want   string
+	}{
+		{connection.ConnectTimeout, egress, named}, {connection.PortClosed, egress, named},
+		{connection.HostUnreachable, egress, named}, {connection.AuthRejected, egress, named},
+		{connection.ConnectTimeout, identity.Egress{}, ""}, {connection.AuthFailed, egress, ""},
+		{connection.DNSFailed, egress, ""},
+	} {
+		f := connection.Postgres.Failure(tt.code, time.Unix(1, 0))
+		if got := f.From(tt.egress).Hint; got != f.Hint+tt.want {
+			t.Errorf("%s: %q", tt.code, got)
+		}
+	}
 }
 
 func TestACertificateForAnotherNameIsAboutTheHost(t *testing.T) {

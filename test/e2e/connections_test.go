@@ -86,7 +86,8 @@ func toShops(d *deployment) {
 	set("connections.probe_limits.workspace_per_minute", "10000")(d)
 	set("connections.probe_limits.target_per_hour", "10000")(d)
 	if !slices.ContainsFunc(d.env, func(v string) bool { return strings.HasPrefix(v, "ATRIUM_CONFIG=") }) {
-		configured("orgs: [{slug: default, egress: {allow: [127.0.0.0/8, '::1']}, " + unhurriedWarehouses + "}]")(d)
+		configured("orgs: [{slug: default, egress: {allow: [127.0.0.0/8, '::1'], " +
+			"addresses: [203.0.113.7, '2001:db8:7::/48']}, " + unhurriedWarehouses + "}]")(d)
 	}
 }
 
@@ -136,8 +137,9 @@ func TestConnections(t *testing.T) {
 				t.Errorf("%s", a)
 			}
 		})
-		t.Run("the list names the available kinds", func(t *testing.T) {
-			list := ann.get(t, connections).has(t, map[string]string{"next_cursor": "null", "data.0.id": item.at("id")})
+		t.Run("the list names the available kinds, and the addresses for firewalls", func(t *testing.T) {
+			list := ann.get(t, connections).has(t, map[string]string{"next_cursor": "null", "data.0.id": item.at("id"),
+				"egress_addresses": `["203.0.113.7","2001:db8:7::/48"]`})
 			if !strings.Contains(list.at("kinds"), `"postgres"`) || !strings.Contains(list.at("kinds"), "x-secret") {
 				t.Errorf("kinds = %s", list.at("kinds"))
 			}

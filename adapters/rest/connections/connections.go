@@ -33,7 +33,7 @@ func listConnections(r *server.Call) (server.Reply, error) {
 				to = i + 1
 			}
 		}
-		return toConnection(c, sources[from:to:to], chats)
+		return toConnection(r, c, sources[from:to:to], chats)
 	}
 	return server.OK(openapi.ConnectionList{
 		Data:       convert.Slice(all.Connections, toItem),
@@ -41,6 +41,7 @@ func listConnections(r *server.Call) (server.Reply, error) {
 		Kinds: convert.Slice(
 			all.Kinds, func(d **connection.Descriptor) openapi.ConnectionKind { return toKind(r, *d) },
 		),
+		EgressAddresses: server.Observed(r.Request).Org.Egress.AddressTexts(),
 	}), nil
 }
 
@@ -55,7 +56,7 @@ func createConnection(r *server.Call) (server.Command, error) {
 		if err != nil {
 			return server.Reply{}, err
 		}
-		out := server.Created("/api/connections/"+string(c.ID), toConnection(c, nil, nil)).WithRevision(c.Revision)
+		out := server.Created("/api/connections/"+string(c.ID), toConnection(r, c, nil, nil)).WithRevision(c.Revision)
 		out.Brought = string(c.ID)
 		return out, nil
 	}, nil
@@ -122,7 +123,7 @@ func revokeConnection(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	return server.OK(openapi.ConnectionRevocation{
-		Connection:    toConnection(out.Connection, convert.Slice(out.Paused, toConnectionSource), chats),
+		Connection:    toConnection(r, out.Connection, convert.Slice(out.Paused, toConnectionSource), chats),
 		PausedSources: convert.Slice(out.Paused, toConnectionSource),
 		CancelledJobs: out.CancelledJobs, ConsentWithdrawn: convert.OrNullPtr(out.Withdrawn),
 	}).WithRevision(out.Connection.Revision), nil
@@ -157,5 +158,5 @@ func connectionReply(r *server.Call, c *connection.Connection, err error) (serve
 		return server.Reply{}, err
 	}
 	chats, err := r.Chats.ConnectionUses(r.Context(), r.By, c.ID)
-	return server.OK(toConnection(c, convert.Slice(sources, toConnectionSource), chats)).WithRevision(c.Revision), err
+	return server.OK(toConnection(r, c, convert.Slice(sources, toConnectionSource), chats)).WithRevision(c.Revision), err
 }

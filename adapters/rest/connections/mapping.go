@@ -18,7 +18,7 @@ import (
 
 // toConnection returns c with the sources that read through it, and the chats of uses that reply through it.
 func toConnection(
-	c *connection.Connection, sources []openapi.ConnectionSource, uses []chat.ConnectionUse,
+	r *server.Call, c *connection.Connection, sources []openapi.ConnectionSource, uses []chat.ConnectionUse,
 ) openapi.Connection {
 	out := openapi.Connection{
 		ID:     string(c.ID),
@@ -53,7 +53,7 @@ func toConnection(
 		}
 	}
 	if f := c.Failure(); f != nil {
-		out.Failure = nullable.NewNullableWithValue(convert.ToFailure(f))
+		out.Failure = nullable.NewNullableWithValue(convert.ToFailure(f, server.Observed(r.Request).Org.Egress))
 	}
 	return out
 }
@@ -101,5 +101,17 @@ func toKind(r *server.Call, d *connection.Descriptor) openapi.ConnectionKind {
 		CredentialSchema: d.Schema,
 		Consent:          r.Connections.AsksConsent(r.By.Org, d.Kind),
 		Ports:            convert.Slice(d.Ports, func(p *uint16) int { return int(*p) }),
+		Presets:          convert.Slice(d.Presets, toPreset),
+	}
+}
+
+func toPreset(p *connection.Preset) openapi.ConnectionPreset {
+	return openapi.ConnectionPreset{
+		ID:       p.ID,
+		Title:    p.Title,
+		DocsURL:  p.DocsURL,
+		Host:     p.Host,
+		Defaults: p.Defaults,
+		Advice:   p.Advice,
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/openapi/nullable"
 	"github.com/atrium-hq/atrium/domain/connection"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/quota"
 )
 
@@ -21,7 +22,8 @@ func ToCheck(c *connection.Check) openapi.ProbeCheck {
 }
 
 // ToFailure returns why a connection failed.
-func ToFailure(f *connection.Failure) openapi.ConnectionFailure {
+func ToFailure(failure *connection.Failure, egress identity.Egress) openapi.ConnectionFailure {
+	f := failure.From(egress)
 	return openapi.ConnectionFailure{
 		Code:      string(f.Code),
 		Category:  openapi.FailureCategory(f.Category),

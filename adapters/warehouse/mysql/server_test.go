@@ -38,6 +38,7 @@ CREATE USER thrifty IDENTIFIED BY '%[1]s' WITH MAX_QUERIES_PER_HOUR 1;
 CREATE USER only_tls IDENTIFIED BY '%[1]s' REQUIRE SSL;
 CREATE USER locked IDENTIFIED BY '%[1]s' ACCOUNT LOCK;
 CREATE USER with_token;
+CREATE USER certified REQUIRE SUBJECT '/CN=certified';
 CREATE USER local IDENTIFIED VIA unix_socket;
 CREATE DATABASE closed_to_all;
 CREATE DATABASE shop;
@@ -69,7 +70,7 @@ CREATE VIEW shop.slow AS SELECT SLEEP(30) AS never;
 CREATE TABLE shop.written (id integer);
 CREATE FUNCTION shop.note() RETURNS integer MODIFIES SQL DATA BEGIN INSERT INTO shop.written VALUES (1); RETURN 1; END;
 CREATE VIEW shop.writing AS SELECT shop.note() AS id;
-GRANT SELECT ON shop.kinds TO reader, writer, only_tls, crowded, thrifty, with_token;
+GRANT SELECT ON shop.kinds TO reader, writer, only_tls, crowded, thrifty, with_token, certified;
 GRANT SELECT ON shop.Kinds_2 TO reader;
 GRANT SELECT ON shop.empty TO reader, writer;
 GRANT SELECT ON shop.%[2]s TO reader;
@@ -91,8 +92,8 @@ var start = sync.OnceValues(func() (*server, error) {
 	t := fixture.Setup{}
 	authority := fixture.NewAuthority(t)
 	certificate, key := authority.Sign(t, time.Hour, "127.0.0.1")
-	s, err := open(map[string]string{"ssl_cert": "@/server.crt", "ssl_key": "@/server.key"},
-		map[string]string{"server.crt": certificate, "server.key": key})
+	s, err := open(map[string]string{"ssl_cert": "@/server.crt", "ssl_key": "@/server.key", "ssl_ca": "@/ca.crt"},
+		map[string]string{"server.crt": certificate, "server.key": key, "ca.crt": authority.PEM})
 	if err != nil {
 		return nil, err
 	}

@@ -92,7 +92,7 @@ func (s *session) start(ctx context.Context, r *warehouse.Recorder, encryption *
 		trace.Passed(connection.TLS)
 	}
 	if err != nil {
-		err = classifyStart(ctx, err, s.wire)
+		err = warehouse.SignInError(target.Credential, classifyStart(ctx, err, s.wire))
 		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) {
 			trace.Passed(connection.Authenticate) // a server looks up the database only after sign-in
 		}

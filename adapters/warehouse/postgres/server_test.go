@@ -40,6 +40,7 @@ host    all rejected    127.0.0.1/32 reject
 host    all cleartext   127.0.0.1/32 password
 host    all postgres    127.0.0.1/32 trust
 host    all with_token  127.0.0.1/32 trust
+hostssl all certified   127.0.0.1/32 cert
 host    all all         127.0.0.1/32 scram-sha-256
 `
 
@@ -53,6 +54,7 @@ CREATE ROLE only_tls LOGIN PASSWORD '%[1]s';
 CREATE ROLE rejected LOGIN PASSWORD '%[1]s';
 CREATE ROLE cleartext LOGIN PASSWORD '%[1]s';
 CREATE ROLE with_token LOGIN;
+CREATE ROLE certified LOGIN;
 CREATE DATABASE closed_to_all;
 CREATE DATABASE without_connections ALLOW_CONNECTIONS false;
 REVOKE ALL ON DATABASE closed_to_all FROM PUBLIC;
@@ -116,8 +118,8 @@ GRANT SELECT ON shop.writing TO reader;
 GRANT USAGE ON SCHEMA shop TO reader, writer, stranger, only_tls, cleartext;
 GRANT SELECT ON shop.kinds, shop.empty, shop."a ""strange"" name; DROP TABLE shop.kinds", shop.seen, shop.stored,
 shop.parts, shop.slow, shop.costly, shop.wide TO reader, writer;
-GRANT USAGE ON SCHEMA shop TO with_token;
-GRANT SELECT ON shop.kinds TO only_tls, cleartext, with_token;
+GRANT USAGE ON SCHEMA shop TO with_token, certified;
+GRANT SELECT ON shop.kinds TO only_tls, cleartext, with_token, certified;
 GRANT SELECT (open) ON shop.half TO reader;
 GRANT INSERT ON shop.empty TO writer;
 ANALYZE shop.kinds;
@@ -131,8 +133,9 @@ func startServer() (*server, error) {
 	certificate, key := s.authority.Sign(t, time.Hour, "127.0.0.1")
 	var err error
 	s.Server, err = services.StartPostgresWith(map[string]string{
-		"ssl": "on", "ssl_cert_file": "@/server.crt", "ssl_key_file": "@/server.key", "hba_file": "@/hba",
-	}, map[string]string{"server.crt": certificate, "server.key": key, "hba": hba})
+		"ssl": "on", "ssl_cert_file": "@/server.crt", "ssl_key_file": "@/server.key", "ssl_ca_file": "@/ca.crt",
+		"hba_file": "@/hba",
+	}, map[string]string{"server.crt": certificate, "server.key": key, "ca.crt": s.authority.PEM, "hba": hba})
 	if err != nil {
 		return nil, err
 	}

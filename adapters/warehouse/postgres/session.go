@@ -61,7 +61,7 @@ func open(
 	words.begun = true
 	if err != nil {
 		_ = wire.Close() // pgx may already have done so
-		err = classifyStart(starting, err, words)
+		err = warehouse.SignInError(target.Credential, classifyStart(starting, err, words))
 		if errors.Is(err, connection.DatabaseNotFound) || errors.Is(err, connection.DatabaseDeniedOrMissing) ||
 			errors.Is(err, connection.BackendUnreachable) {
 			trace.Passed(connection.Authenticate) // a server looks up the database only after sign-in

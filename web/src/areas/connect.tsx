@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useId, useRef, useState } from 'react'
-import { AtriumError, type ConnectionKind, type ProbeCheck } from '@atrium-hq/client'
+import { AtriumError, type ConnectionKind, type ConnectionPreset, type ProbeCheck } from '@atrium-hq/client'
 import { atrium, queries, watching } from '../api'
 import { useMutation } from '../app/mutation'
 import { firstPage, useParam, useWorkspace } from '../app/workspace'
@@ -31,12 +31,13 @@ interface Schema { properties: Record<string, Property>; required?: string[] }
 /** Fields that few need, and that are therefore folded away. */
 const groups = [
   { prefix: 'aws_', others: ['cluster_identifier', 'workgroup_name'], title: words.withAnAwsKey },
+  { prefix: 'tls_key', others: ['tls_cert'], title: words.withAClientCertificate },
   { prefix: 'cloud_sql_', others: [], title: words.withAServiceAccount },
   { prefix: 'ssh_', others: [], title: words.throughAnSshServer },
 ]
 
 /** Fields for texts of several lines. */
-const multiline = /(private_key|service_account_key|host_key|_ca|headers)$/
+const multiline = /(private_key|service_account_key|host_key|_ca|_cert|tls_key|headers)$/
 
 /** What a probe found, in a success or in a problem. */
 function probed(result: unknown, error: unknown): ProbeCheck[] | undefined {
@@ -47,20 +48,30 @@ function probed(result: unknown, error: unknown): ProbeCheck[] | undefined {
 export function Connect() {
   const workspace = useWorkspace()
   const kind = useParam('kind')
+  const { service: id } = useSearch({ strict: false }) as { service?: string }
   const list = useQuery({
     queryKey: ['connections', workspace, 'all'], queryFn: () => firstPage(atrium.connections.list({ limit: 100 }, { workspace })),
   })
   const found = list.data?.kinds.find((k) => k.kind === kind)
   if (!found) return list.isPending ? <Loading /> : <Problem error={list.error ?? new ShownError(words.thereIsNoSuch)} />
-  return <Wizard kind={found} />
+  const service = found.presets.find((p) => p.id === id)
+  return <Wizard key={id} kind={found} service={service} addresses={list.data?.egress_addresses ?? []} />
 }
 
-function Wizard({ kind }: { kind: ConnectionKind }) {
+function Wizard({ kind, service, addresses }: {
+  kind: ConnectionKind
+  service: ConnectionPreset | undefined
+  addresses: string[]
+}) {
   const workspace = useWorkspace()
   const navigate = useNavigate()
   const form = useRef<HTMLDivElement>(null)
   const schema = kind.credential_schema as unknown as Schema
+  const forService = (name: string, p: Property): Property => ({
+    ...p, default: service?.defaults[name] ?? p.default, ...(name === 'host' && service && { examples: [service.host] }),
+  })
   const fields = Object.entries(schema.properties).sort((a, b) => (a[1]['x-order'] ?? 0) - (b[1]['x-order'] ?? 0))
+    .map(([name, p]): [string, Property] => [name, forService(name, p)])
   const body = (v: Record<string, string>) => ({
     kind: kind.kind, ...(v.connection_name && { name: v.connection_name }),
     credential: Object.fromEntries(fields.flatMap(([name, p]) => {
@@ -111,7 +122,7 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
   }
   return (
     <>
-      <Heading title={words.connectTitleTitle(kind.title)} up={<Up to="connections">{t.connections}</Up>} />
+      <Heading title={words.connectTitleTitle(service?.title ?? kind.title)} up={<Up to="connections">{t.connections}</Up>} />
       <div className="grid gap-4 lg:grid-cols-2">
         <Card>
           {kind.consent && (
@@ -160,6 +171,17 @@ function Wizard({ kind }: { kind: ConnectionKind }) {
             title={kind.grants && kind.capabilities.includes('tables') ? words.makeARoleThat : words.beforeYouConnect}
             actions={kind.grants && <Copy text={kind.grants} />}
           >
+            {service && (
+              <p className="mt-0">
+                {service.advice} <a href={service.docs_url} target="_blank" rel="noopener">{words.documentationOf(service.title)}</a>
+              </p>
+            )}
+            {addresses.length > 0 && (
+              <>
+                <p className="mt-0">{words.allowTheseAddresses}</p>
+                <pre className="mt-0 text-xs wrap-anywhere whitespace-pre-wrap">{addresses.join('\n')}</pre>
+              </>
+            )}
             {kind.grants && <pre className="m-0 mb-4 text-xs wrap-anywhere whitespace-pre-wrap">{kind.grants}</pre>}
             <p className="m-0"><a href={kind.docs_url} target="_blank" rel="noopener">{words.documentation}</a></p>
           </Card>

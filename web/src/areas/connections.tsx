@@ -39,6 +39,7 @@ export function Connections() {
   const all = list.data?.data ?? []
   const kinds = [...list.data?.kinds ?? []].sort((a, b) => a.title.localeCompare(b.title))
   const titles = new Map(kinds.map((k) => [k.kind, k.title]))
+  const services = kinds.flatMap((k) => k.presets.map((p) => ({ ...p, kind: k }))).sort((a, b) => a.title.localeCompare(b.title))
   return (
     <>
       <Heading title={t.connections} />
@@ -60,6 +61,16 @@ export function Connections() {
                   to={`/w/${workspace}/connections/new/${k.kind}` as string}
                 >
                   {k.title}
+                </Link>
+              </li>
+            ))}
+          </ul>
+          <p className="mb-2">{words.orByService}</p>
+          <ul className="m-0 flex list-none flex-wrap gap-x-4 gap-y-1 p-0">
+            {services.map((p) => (
+              <li key={p.kind.kind + p.id}>
+                <Link to={`/w/${workspace}/connections/new/${p.kind.kind}` as string} search={{ service: p.id } as never}>
+                  {services.filter((s) => s.id === p.id).length > 1 ? `${p.title} (${p.kind.title})` : p.title}
                 </Link>
               </li>
             ))}
