@@ -64,7 +64,7 @@ func (store *Store) liveConnections(
 // keepCredential stores c's new credential, or erases it if c is revoked, and records c's events.
 func (store *Store) keepCredential(ctx context.Context, c *connection.Connection) error {
 	if c.Status == connection.Revoked {
-		if _, err := store.Exec(ctx, `DELETE FROM connection_credentials WHERE connection_id = ?`, c.ID); err != nil {
+		if err := store.Erase(ctx, `DELETE FROM connection_credentials WHERE connection_id = ?`, c.ID); err != nil {
 			return err
 		}
 	} else if c.Sealed != nil {
@@ -72,7 +72,7 @@ func (store *Store) keepCredential(ctx context.Context, c *connection.Connection
 		if c.Bound {
 			revision = c.CredentialRevision
 		}
-		if _, err := store.Exec(ctx, `
+		if err := store.Erase(ctx, `
 			INSERT INTO connection_credentials (connection_id, sealed, revision) VALUES (?, ?, ?)
 			ON CONFLICT (connection_id) DO UPDATE
 			SET sealed = excluded.sealed, revision = excluded.revision`, c.ID, c.Sealed, revision); err != nil {

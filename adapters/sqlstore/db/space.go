@@ -112,6 +112,25 @@ func (c Config) CheckDisk() error {
 	return nil
 }
 
+// Erase runs a statement that deletes or replaces secrets, within a transaction. SQLite overwrites them, and empties
+// its log after the commit, which else keeps them until other changes replace it. What another reader needs at that
+// moment stays in the log until the next time.
+func (db *DB) Erase(ctx context.Context, query string, args ...any) error {
+	if db.Dialect.Name != engine.SQLite.Name {
+		_, err := db.Exec(ctx, query, args...)
+		return err
+	}
+	db.AfterCommit(func() { _, _ = db.writer.ExecContext(ctx, emptyLog) })
+	_, err := db.Exec(ctx, `PRAGMA secure_delete = ON`)
+	if err == nil {
+		_, err = db.Exec(ctx, query, args...)
+	}
+	_, last := db.Exec(ctx, `PRAGMA secure_delete = OFF`) // it writes more pages
+	return errors.Join(err, last)
+}
+
+const emptyLog = `PRAGMA wal_checkpoint(TRUNCATE)`
+
 // EraseFreePages rewrites a SQLite database up to maxRewrite bytes, so that no unused page holds what was deleted, and
 // empties its log. PostgreSQL's autovacuum frees what was deleted.
 func (db *DB) EraseFreePages(ctx context.Context) error {
@@ -122,7 +141,7 @@ func (db *DB) EraseFreePages(ctx context.Context) error {
 	if err != nil || size > maxRewrite {
 		return err
 	}
-	for _, statement := range []string{`VACUUM`, `PRAGMA wal_checkpoint(TRUNCATE)`} {
+	for _, statement := range []string{`VACUUM`, emptyLog} {
 		_, err := db.writer.ExecContext(ctx, statement)
 		if err != nil && !db.Dialect.Outage(err) { // while another process uses it, the next erasure tries again
 			return db.WrapErr(ctx, err)
