@@ -36,6 +36,7 @@ const (
 	CodeBillingAddressInvalid         Code = "billing_address_invalid"          // Invalid billing address
 	CodeBillingRoleRequired           Code = "billing_role_required"            // Not allowed to manage payments
 	CodeBodyTooLarge                  Code = "body_too_large"                   // Body too large
+	CodeByteLimitReached              Code = "byte_limit_reached"               // Byte limit reached
 	CodeCardDeclined                  Code = "card_declined"                    // Card declined
 	CodeChangeScheduled               Code = "change_scheduled"                 // Change scheduled
 	CodeChatMemberNotFound            Code = "chat_member_not_found"            // Chat member not found
@@ -183,6 +184,7 @@ const (
 	CodeRevisionMismatch              Code = "revision_mismatch"                // Revision mismatch
 	CodeRoleCeiling                   Code = "role_ceiling"                     // Above your own role
 	CodeRolloutLimitReached           Code = "rollout_limit_reached"            // Too many rollouts
+	CodeRowLimitReached               Code = "row_limit_reached"                // Row limit reached
 	CodeRowsNotCompared               Code = "rows_not_compared"                // Rows not compared
 	CodeRowsUnsupported               Code = "rows_unsupported"                 // Rows not supported
 	CodeScopeRequired                 Code = "scope_required"                   // Scope required
@@ -202,6 +204,7 @@ const (
 	CodeSignUpClosed                  Code = "sign_up_closed"                   // Sign-up closed
 	CodeSlugTaken                     Code = "slug_taken"                       // Slug taken
 	CodeSourceChanged                 Code = "source_changed"                   // Data source changed
+	CodeSourceDisconnected            Code = "source_disconnected"              // Source disconnected
 	CodeSourceForbidden               Code = "source_forbidden"                 // Not allowed on this data source
 	CodeSourceLimitReached            Code = "source_limit_reached"             // Too many data sources
 	CodeSourceNotFound                Code = "source_not_found"                 // Data source not found
@@ -220,6 +223,7 @@ const (
 	CodeTaxIDInvalid                  Code = "tax_id_invalid"                   // Invalid tax id
 	CodeTemplateNotPublished          Code = "template_not_published"           // Chat not published
 	CodeTestCardRequired              Code = "test_card_required"               // Test card required
+	CodeTimeLimitReached              Code = "time_limit_reached"               // Time limit reached
 	CodeTimeout                       Code = "timeout"                          // Timed out
 	CodeTooManyReads                  Code = "too_many_reads"                   // Too many pending reads
 	CodeTransferRefused               Code = "transfer_refused"                 // Transfer refused
@@ -1699,7 +1703,8 @@ type ConnectionKind struct {
 	Grants           string         `json:"grants"`
 	CredentialSchema map[string]any `json:"credential_schema"`
 	// Whether a person can give consent instead of a credential.
-	Consent bool `json:"consent"`
+	Consent bool               `json:"consent"`
+	Presets []ConnectionPreset `json:"presets"`
 }
 
 // ConnectionList is a type of the API.
@@ -1708,11 +1713,29 @@ type ConnectionList struct {
 	// Always `null`.
 	NextCursor *string          `json:"next_cursor"`
 	Kinds      []ConnectionKind `json:"kinds"`
+	// The addresses and networks from which Atrium connects, for the allow lists of firewalls. Empty if the operator
+	// of the server has not configured them.
+	EgressAddresses []string `json:"egress_addresses"`
 }
 
 // ConnectionPatch is a type of the API.
 type ConnectionPatch struct {
 	Name string `json:"name"`
+}
+
+// ConnectionPreset is a type of the API. A service that offers servers of a kind, such as Supabase for
+// PostgreSQL. A form for its users can begin with `defaults`.
+type ConnectionPreset struct {
+	// Unique within the kind.
+	ID      string `json:"id"`
+	Title   string `json:"title"`
+	DocsURL string `json:"docs_url"`
+	// An example of a host.
+	Host string `json:"host"`
+	// Fields of the credential.
+	Defaults map[string]any `json:"defaults"`
+	// What users of the service must know, for people.
+	Advice string `json:"advice"`
 }
 
 // ConnectionPreviewedData is a type of the API. The data of connection.previewed: Rows of a table were shown to
@@ -8900,21 +8923,27 @@ func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts 
 //
 // With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response streams
 // all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are int64, numbers
-// float64, booleans bool, dates date32, and all other values texts. If the connection is closed before the end
-// of the body, the rows are incomplete: the limits of the organisation were reached, the connection was revoked,
-// the caller lost the access, or the client read too slowly.
+// float64, booleans bool, dates date32, and all other values texts.
+//
+// A stream that misses rows says why at its end: lines of JSON with
+// `{"$error":{"code":"…","detail":"…","last_row":1}}`, CSV with a record that begins with `$error`, Arrow
+// with the metadata `atrium:error` of an empty batch, and each of them with the code as the HTTP trailer
+// `Atrium-Error`. `last_row` is the number of the last row that was read. The limits of the organisation are
+// `row_limit_reached`, `byte_limit_reached`, `time_limit_reached` and `out_of_memory`. If the client reads too
+// slowly, the connection is closed before the end of the body.
 //
 // As JSON, the response is a page. A table page can only be followed by another one if a field that is unique is
 // mapped: pages are in the order of its column, as the database orders it. If its type has no such order, 422
 // `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a 409
 // `source_changed`.
 //
-// Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-// file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
-// preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared,
-// source_changed, source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found,
-// table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and
-// those that every call can have.
+// Errors: byte_limit_reached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
+// credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory,
+// permission_denied, preview_rate_limited, row_limit_reached, rows_not_compared, rows_unsupported,
+// scope_required, sheet_not_found, sheet_not_shared, source_changed, source_disconnected, source_forbidden,
+// source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
+// time_limit_reached, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that
+// every call can have.
 func (s *DataSourcesService) Rows(ctx context.Context, sourceID string, query DataSourcesRowsQuery, opts ...Option) iter.Seq2[map[string]any, error] {
 	return list[map[string]any](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }
@@ -8936,21 +8965,27 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 //
 // With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response streams
 // all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are int64, numbers
-// float64, booleans bool, dates date32, and all other values texts. If the connection is closed before the end
-// of the body, the rows are incomplete: the limits of the organisation were reached, the connection was revoked,
-// the caller lost the access, or the client read too slowly.
+// float64, booleans bool, dates date32, and all other values texts.
+//
+// A stream that misses rows says why at its end: lines of JSON with
+// `{"$error":{"code":"…","detail":"…","last_row":1}}`, CSV with a record that begins with `$error`, Arrow
+// with the metadata `atrium:error` of an empty batch, and each of them with the code as the HTTP trailer
+// `Atrium-Error`. `last_row` is the number of the last row that was read. The limits of the organisation are
+// `row_limit_reached`, `byte_limit_reached`, `time_limit_reached` and `out_of_memory`. If the client reads too
+// slowly, the connection is closed before the end of the body.
 //
 // As JSON, the response is a page. A table page can only be followed by another one if a field that is unique is
 // mapped: pages are in the order of its column, as the database orders it. If its type has no such order, 422
 // `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a 409
 // `source_changed`.
 //
-// Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-// file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
-// preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared,
-// source_changed, source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found,
-// table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and
-// those that every call can have.
+// Errors: byte_limit_reached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
+// credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory,
+// permission_denied, preview_rate_limited, row_limit_reached, rows_not_compared, rows_unsupported,
+// scope_required, sheet_not_found, sheet_not_shared, source_changed, source_disconnected, source_forbidden,
+// source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
+// time_limit_reached, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that
+// every call can have.
 func (s *DataSourcesService) RowsStream(ctx context.Context, sourceID string, query DataSourcesRowsStreamQuery, opts ...Option) iter.Seq2[map[string]any, error] {
 	return lines[map[string]any](ctx, s.client, &call{name: "dataSources.rowsStream", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }
@@ -9892,52 +9927,44 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 
 // Update: Update the subscription.
 //
-// Requires the admin role in the workspace. A change to a shorter period or to a smaller amount takes effect at
-// the end of the period; until then, it is the `pending_change`. Any other change takes effect immediately, and
-// the difference is billed. What is left of a period that was paid is deducted; if it is more than the price,
-// the rest is the `credit`.
+// Requires the admin role in the workspace. Only what the request names changes. What someone changed at the
+// gateway stays: other items, taxes, discounts, later prices and ends. If no item of the subscription is clearly
+// that of a plan, the request returns 409 `subscription_unrecognized`.
 //
-// If the payer has to confirm the payment of an immediate change, the subscription stays as it is, and `action`
-// says how to confirm. The change takes effect when the payer has confirmed it. It lapses after 23 hours, at the
-// end of the period, or with another change. While there is a `pending_change`, or together with
-// `cancel_at_period_end`, such a payment returns 402 `card_declined` instead, and nothing changes.
+// **When it takes effect.** A shorter period, a smaller amount, and a change from a plan with a `metered_price`
+// to one with another or none, or with another period, take effect at the end of the period, so that what was
+// used is billed; until then, they are the `pending_change`. All other changes take effect at once, and the
+// difference is billed. What is left of a paid period is deducted; if it is more than the price, the rest is the
+// `credit`.
 //
-// While a renewal is not paid (`past_due`), another plan or quantity that would take effect immediately returns
-// 409 `subscription_not_active`. Pay the invoice first: `POST /api/payments/invoices/{invoice_id}/pay`.
+// **If the payer must confirm** the payment of an immediate change, the subscription stays as it is, and
+// `action` says how to confirm. The change lapses after 23 hours, at the end of the period, or with another
+// change. While there is a `pending_change`, or together with `cancel_at_period_end`, such a payment returns 402
+// `card_declined` instead, and nothing changes.
 //
-// Only what the request names changes. Another quantity keeps the price that is paid, even if the plan costs
-// something else by now; another `plan_id` takes the price of that plan. What someone has changed at the gateway
-// stays: other items, taxes, discounts, later prices and ends. If no item of the subscription is clearly that of
-// a plan, the request returns 409 `subscription_unrecognized`.
-//
-// `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until then, also if
-// it was cancelled on a page of the gateway. An end at a later time stays (`ends_at`). An upgrade replaces a
-// `pending_change`; a cancellation drops it until it is undone.
-//
-// `paused: true` pauses an active subscription and drops its `pending_change`. What was paid can be used until
-// the end of the period, which is `paid_until`. The periods after that cost nothing, and `entitled` is false.
-// While it is paused, other plans, quantities and promotion codes return 409 `subscription_paused`. `paused:
-// false` resumes it. Before `paid_until` nothing is charged. Later, a new period begins at once and is charged;
-// if that is declined, also because the payer would have to confirm it, the subscription stays paused. Neither
-// can be combined with another change. A subscription with a `metered_price` cannot be paused. `paused: false`
-// also resumes the status `paused`: with a payment method, its first period begins and is charged.
-//
-// During a trial a change costs nothing, unless the new plan has no `trial_days`: then the trial ends, and the
-// first period is charged. `trial: false` does that for the current plan.
-//
-// A change from a plan with a `metered_price` to one with another or none, or with another period, takes effect
-// at the end of the period, so that what was used is billed.
-//
-// `cancellation_feedback` and `cancellation_comment` say why the subscription is cancelled, for the seller. They
-// require `cancel_at_period_end`, and go with it.
-//
-// `promotion_code` replaces the discount of the subscription, as for `POST /api/payments/subscriptions`. It
-// takes effect together with the change; without another change, or with a `pending_change`, from the next
-// invoice on.
-//
-// If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
+// **If the gateway does not answer**, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
 // same `Idempotency-Key`, now or later: it returns the subscription if the change was made, and nothing is
 // charged twice. A call with the same `preview` and the same changes does so without a key, too.
+//
+// - `quantity` keeps the price that is paid, even if the plan costs something else by now. `plan_id` takes the
+// price of that plan. While a renewal is not paid (`past_due`), both return 409 `subscription_not_active` if
+// they would take effect at once. Pay the invoice first: `POST /api/payments/invoices/{invoice_id}/pay`.
+// - `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until then, even
+// if it was cancelled on a page of the gateway. An end at a later time stays (`ends_at`). An upgrade replaces a
+// `pending_change`; a cancellation drops it until it is undone. `cancellation_feedback` and
+// `cancellation_comment` tell the seller the reason; they require `cancel_at_period_end`.
+// - `paused: true` pauses an active subscription and drops its `pending_change`. What was paid can be used until
+// the end of the period, which is `paid_until`. The periods after it cost nothing, and `entitled` is false.
+// While the subscription is paused, other plans, quantities and promotion codes return 409
+// `subscription_paused`. A subscription with a `metered_price` cannot be paused.
+// - `paused: false` resumes it. Before `paid_until` nothing is charged. Later, a new period begins at once and
+// is charged; if that is declined, or the payer would have to confirm it, the subscription stays paused. It also
+// resumes the status `paused` of a trial: with a payment method, the first period begins and is charged.
+// `paused` cannot be combined with other changes.
+// - `trial: false` ends the trial, and the first period is charged. Other changes in a trial cost nothing,
+// unless the new plan has no `trial_days`: then the trial ends, too.
+// - `promotion_code` replaces the discount, as for `POST /api/payments/subscriptions`. It takes effect together
+// with the change; without another change, or with a `pending_change`, from the next invoice on.
 //
 // Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, change_scheduled,
 // currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
@@ -11625,8 +11652,8 @@ type DataSourcesRowsQuery struct {
 	Fields string
 	// Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty. Or
 	// `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`) or `in`
-	// (values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the clients, the
-	// name is `amount[gte]`.
+	// (at most 200 values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the
+	// clients, the name is `amount[gte]`.
 	Filter map[string]string
 	// The cursor of a change: only rows that were added or changed then and later, compared with the rows as they
 	// are now. Rows without a key, and those with the key of a row before, are always included. Cannot be combined
@@ -11674,8 +11701,8 @@ type DataSourcesRowsStreamQuery struct {
 	Fields string
 	// Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty. Or
 	// `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`) or `in`
-	// (values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the clients, the
-	// name is `amount[gte]`.
+	// (at most 200 values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the
+	// clients, the name is `amount[gte]`.
 	Filter map[string]string
 	// The cursor of a change: only rows that were added or changed then and later, compared with the rows as they
 	// are now. Rows without a key, and those with the key of a row before, are always included. Cannot be combined

@@ -2171,14 +2171,18 @@ type ConnectionKind struct {
 	Kind   string `json:"kind"`
 
 	// Ports The usual ports of this kind of server, the default first.
-	Ports []int  `json:"ports"`
-	Title string `json:"title"`
+	Ports   []int              `json:"ports"`
+	Presets []ConnectionPreset `json:"presets"`
+	Title   string             `json:"title"`
 }
 
 // ConnectionList defines model for ConnectionList.
 type ConnectionList struct {
-	Data  []Connection     `json:"data"`
-	Kinds []ConnectionKind `json:"kinds"`
+	Data []Connection `json:"data"`
+
+	// EgressAddresses The addresses and networks from which Atrium connects, for the allow lists of firewalls. Empty if the operator of the server has not configured them.
+	EgressAddresses []string         `json:"egress_addresses"`
+	Kinds           []ConnectionKind `json:"kinds"`
 
 	// NextCursor Always `null`.
 	NextCursor nullable.Nullable[string] `json:"next_cursor"`
@@ -2187,6 +2191,23 @@ type ConnectionList struct {
 // ConnectionPatch defines model for ConnectionPatch.
 type ConnectionPatch struct {
 	Name string `json:"name"`
+}
+
+// ConnectionPreset A service that offers servers of a kind, such as Supabase for PostgreSQL. A form for its users can begin with `defaults`.
+type ConnectionPreset struct {
+	// Advice What users of the service must know, for people.
+	Advice string `json:"advice"`
+
+	// Defaults Fields of the credential.
+	Defaults map[string]interface{} `json:"defaults"`
+	DocsURL  string                 `json:"docs_url"`
+
+	// Host An example of a host.
+	Host string `json:"host"`
+
+	// ID Unique within the kind.
+	ID    string `json:"id"`
+	Title string `json:"title"`
 }
 
 // ConnectionRevocation defines model for ConnectionRevocation.

@@ -25,6 +25,7 @@ export type Code =
   | 'billing_address_invalid'
   | 'billing_role_required'
   | 'body_too_large'
+  | 'byte_limit_reached'
   | 'card_declined'
   | 'change_scheduled'
   | 'chat_member_not_found'
@@ -172,6 +173,7 @@ export type Code =
   | 'revision_mismatch'
   | 'role_ceiling'
   | 'rollout_limit_reached'
+  | 'row_limit_reached'
   | 'rows_not_compared'
   | 'rows_unsupported'
   | 'scope_required'
@@ -191,6 +193,7 @@ export type Code =
   | 'sign_up_closed'
   | 'slug_taken'
   | 'source_changed'
+  | 'source_disconnected'
   | 'source_forbidden'
   | 'source_limit_reached'
   | 'source_not_found'
@@ -209,6 +212,7 @@ export type Code =
   | 'tax_id_invalid'
   | 'template_not_published'
   | 'test_card_required'
+  | 'time_limit_reached'
   | 'timeout'
   | 'too_many_reads'
   | 'transfer_refused'
@@ -1793,6 +1797,8 @@ export type ConnectionKind = {
   credential_schema: Record<string, unknown>
   /** Whether a person can give consent instead of a credential. */
   consent: boolean
+  /**  */
+  presets: ConnectionPreset[]
 }
 
 /**  */
@@ -1803,12 +1809,36 @@ export type ConnectionList = {
   next_cursor: string | null
   /**  */
   kinds: ConnectionKind[]
+  /**
+   * The addresses and networks from which Atrium connects, for the allow lists of firewalls. Empty if the
+   * operator of the server has not configured them.
+   */
+  egress_addresses: string[]
 }
 
 /**  */
 export type ConnectionPatch = {
   /**  */
   name: string
+}
+
+/**
+ * A service that offers servers of a kind, such as Supabase for PostgreSQL. A form for its users can begin with
+ * `defaults`.
+ */
+export type ConnectionPreset = {
+  /** Unique within the kind. */
+  id: string
+  /**  */
+  title: string
+  /**  */
+  docs_url: string
+  /** An example of a host. */
+  host: string
+  /** Fields of the credential. */
+  defaults: Record<string, unknown>
+  /** What users of the service must know, for people. */
+  advice: string
 }
 
 /** The data of connection.previewed: Rows of a table were shown to a user. */
@@ -9966,54 +9996,44 @@ export class PaymentsSubscriptionResource extends Resource {
   /**
    * Update the subscription.
    *
-   * Requires the admin role in the workspace. A change to a shorter period or to a smaller amount takes effect
-   * at the end of the period; until then, it is the `pending_change`. Any other change takes effect immediately,
-   * and the difference is billed. What is left of a period that was paid is deducted; if it is more than the
-   * price, the rest is the `credit`.
-   *
-   * If the payer has to confirm the payment of an immediate change, the subscription stays as it is, and
-   * `action` says how to confirm. The change takes effect when the payer has confirmed it. It lapses after 23
-   * hours, at the end of the period, or with another change. While there is a `pending_change`, or together with
-   * `cancel_at_period_end`, such a payment returns 402 `card_declined` instead, and nothing changes.
-   *
-   * While a renewal is not paid (`past_due`), another plan or quantity that would take effect immediately
-   * returns 409 `subscription_not_active`. Pay the invoice first: `POST
-   * /api/payments/invoices/{invoice_id}/pay`.
-   *
-   * Only what the request names changes. Another quantity keeps the price that is paid, even if the plan costs
-   * something else by now; another `plan_id` takes the price of that plan. What someone has changed at the
+   * Requires the admin role in the workspace. Only what the request names changes. What someone changed at the
    * gateway stays: other items, taxes, discounts, later prices and ends. If no item of the subscription is
    * clearly that of a plan, the request returns 409 `subscription_unrecognized`.
    *
-   * `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until then, also
-   * if it was cancelled on a page of the gateway. An end at a later time stays (`ends_at`). An upgrade replaces
-   * a `pending_change`; a cancellation drops it until it is undone.
+   * **When it takes effect.** A shorter period, a smaller amount, and a change from a plan with a
+   * `metered_price` to one with another or none, or with another period, take effect at the end of the period,
+   * so that what was used is billed; until then, they are the `pending_change`. All other changes take effect at
+   * once, and the difference is billed. What is left of a paid period is deducted; if it is more than the price,
+   * the rest is the `credit`.
    *
-   * `paused: true` pauses an active subscription and drops its `pending_change`. What was paid can be used until
-   * the end of the period, which is `paid_until`. The periods after that cost nothing, and `entitled` is false.
-   * While it is paused, other plans, quantities and promotion codes return 409 `subscription_paused`. `paused:
-   * false` resumes it. Before `paid_until` nothing is charged. Later, a new period begins at once and is
-   * charged; if that is declined, also because the payer would have to confirm it, the subscription stays
-   * paused. Neither can be combined with another change. A subscription with a `metered_price` cannot be paused.
-   * `paused: false` also resumes the status `paused`: with a payment method, its first period begins and is
-   * charged.
+   * **If the payer must confirm** the payment of an immediate change, the subscription stays as it is, and
+   * `action` says how to confirm. The change lapses after 23 hours, at the end of the period, or with another
+   * change. While there is a `pending_change`, or together with `cancel_at_period_end`, such a payment returns
+   * 402 `card_declined` instead, and nothing changes.
    *
-   * During a trial a change costs nothing, unless the new plan has no `trial_days`: then the trial ends, and the
-   * first period is charged. `trial: false` does that for the current plan.
-   *
-   * A change from a plan with a `metered_price` to one with another or none, or with another period, takes
-   * effect at the end of the period, so that what was used is billed.
-   *
-   * `cancellation_feedback` and `cancellation_comment` say why the subscription is cancelled, for the seller.
-   * They require `cancel_at_period_end`, and go with it.
-   *
-   * `promotion_code` replaces the discount of the subscription, as for `POST /api/payments/subscriptions`. It
-   * takes effect together with the change; without another change, or with a `pending_change`, from the next
-   * invoice on.
-   *
-   * If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
-   * same `Idempotency-Key`, now or later: it returns the subscription if the change was made, and nothing is
+   * **If the gateway does not answer**, the outcome is unknown at first: 502, 503 or 504. Repeat the call with
+   * the same `Idempotency-Key`, now or later: it returns the subscription if the change was made, and nothing is
    * charged twice. A call with the same `preview` and the same changes does so without a key, too.
+   *
+   * - `quantity` keeps the price that is paid, even if the plan costs something else by now. `plan_id` takes the
+   * price of that plan. While a renewal is not paid (`past_due`), both return 409 `subscription_not_active` if
+   * they would take effect at once. Pay the invoice first: `POST /api/payments/invoices/{invoice_id}/pay`.
+   * - `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until then, even
+   * if it was cancelled on a page of the gateway. An end at a later time stays (`ends_at`). An upgrade replaces
+   * a `pending_change`; a cancellation drops it until it is undone. `cancellation_feedback` and
+   * `cancellation_comment` tell the seller the reason; they require `cancel_at_period_end`.
+   * - `paused: true` pauses an active subscription and drops its `pending_change`. What was paid can be used
+   * until the end of the period, which is `paid_until`. The periods after it cost nothing, and `entitled` is
+   * false. While the subscription is paused, other plans, quantities and promotion codes return 409
+   * `subscription_paused`. A subscription with a `metered_price` cannot be paused.
+   * - `paused: false` resumes it. Before `paid_until` nothing is charged. Later, a new period begins at once and
+   * is charged; if that is declined, or the payer would have to confirm it, the subscription stays paused. It
+   * also resumes the status `paused` of a trial: with a payment method, the first period begins and is charged.
+   * `paused` cannot be combined with other changes.
+   * - `trial: false` ends the trial, and the first period is charged. Other changes in a trial cost nothing,
+   * unless the new plan has no `trial_days`: then the trial ends, too.
+   * - `promotion_code` replaces the discount, as for `POST /api/payments/subscriptions`. It takes effect
+   * together with the change; without another change, or with a `pending_change`, from the next invoice on.
    *
    * Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, change_scheduled,
    * currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
@@ -11393,21 +11413,27 @@ export class DataSourcesResource extends Resource {
    *
    * With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response
    * streams all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are
-   * int64, numbers float64, booleans bool, dates date32, and all other values texts. If the connection is closed
-   * before the end of the body, the rows are incomplete: the limits of the organisation were reached, the
-   * connection was revoked, the caller lost the access, or the client read too slowly.
+   * int64, numbers float64, booleans bool, dates date32, and all other values texts.
+   *
+   * A stream that misses rows says why at its end: lines of JSON with
+   * `{"$error":{"code":"…","detail":"…","last_row":1}}`, CSV with a record that begins with `$error`, Arrow
+   * with the metadata `atrium:error` of an empty batch, and each of them with the code as the HTTP trailer
+   * `Atrium-Error`. `last_row` is the number of the last row that was read. The limits of the organisation are
+   * `row_limit_reached`, `byte_limit_reached`, `time_limit_reached` and `out_of_memory`. If the client reads too
+   * slowly, the connection is closed before the end of the body.
    *
    * As JSON, the response is a page. A table page can only be followed by another one if a field that is unique
    * is mapped: pages are in the order of its column, as the database orders it. If its type has no such order,
    * 422 `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a 409
    * `source_changed`.
    *
-   * Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-   * file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
-   * preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found,
-   * sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused, source_unmapped,
-   * tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout,
-   * url_not_allowed; and those that every call can have.
+   * Errors: byte_limit_reached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
+   * credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory,
+   * permission_denied, preview_rate_limited, row_limit_reached, rows_not_compared, rows_unsupported,
+   * scope_required, sheet_not_found, sheet_not_shared, source_changed, source_disconnected, source_forbidden,
+   * source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
+   * time_limit_reached, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that
+   * every call can have.
    */
   rows(sourceId: string, query?: {
       /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
@@ -11417,8 +11443,8 @@ export class DataSourcesResource extends Resource {
       /**
        * Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty.
        * Or `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`)
-       * or `in` (values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the
-       * clients, the name is `amount[gte]`.
+       * or `in` (at most 200 values separated by commas; `\,` is a comma). Numbers and times are compared as
+       * values. In the clients, the name is `amount[gte]`.
        */
       filter?: Record<string, string>
       /**
@@ -11471,21 +11497,27 @@ export class DataSourcesResource extends Resource {
    *
    * With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response
    * streams all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are
-   * int64, numbers float64, booleans bool, dates date32, and all other values texts. If the connection is closed
-   * before the end of the body, the rows are incomplete: the limits of the organisation were reached, the
-   * connection was revoked, the caller lost the access, or the client read too slowly.
+   * int64, numbers float64, booleans bool, dates date32, and all other values texts.
+   *
+   * A stream that misses rows says why at its end: lines of JSON with
+   * `{"$error":{"code":"…","detail":"…","last_row":1}}`, CSV with a record that begins with `$error`, Arrow
+   * with the metadata `atrium:error` of an empty batch, and each of them with the code as the HTTP trailer
+   * `Atrium-Error`. `last_row` is the number of the last row that was read. The limits of the organisation are
+   * `row_limit_reached`, `byte_limit_reached`, `time_limit_reached` and `out_of_memory`. If the client reads too
+   * slowly, the connection is closed before the end of the body.
    *
    * As JSON, the response is a page. A table page can only be followed by another one if a field that is unique
    * is mapped: pages are in the order of its column, as the database orders it. If its type has no such order,
    * 422 `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a 409
    * `source_changed`.
    *
-   * Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-   * file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
-   * preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found,
-   * sheet_not_shared, source_changed, source_forbidden, source_not_found, source_paused, source_unmapped,
-   * tab_not_found, table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout,
-   * url_not_allowed; and those that every call can have.
+   * Errors: byte_limit_reached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
+   * credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory,
+   * permission_denied, preview_rate_limited, row_limit_reached, rows_not_compared, rows_unsupported,
+   * scope_required, sheet_not_found, sheet_not_shared, source_changed, source_disconnected, source_forbidden,
+   * source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
+   * time_limit_reached, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that
+   * every call can have.
    */
   rowsStream(sourceId: string, query?: {
       /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
@@ -11495,8 +11527,8 @@ export class DataSourcesResource extends Resource {
       /**
        * Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty.
        * Or `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`)
-       * or `in` (values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the
-       * clients, the name is `amount[gte]`.
+       * or `in` (at most 200 values separated by commas; `\,` is a comma). Numbers and times are compared as
+       * values. In the clients, the name is `amount[gte]`.
        */
       filter?: Record<string, string>
       /**
