@@ -1,8 +1,10 @@
 package payments
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -52,14 +54,41 @@ func (s *Service) Portal(ctx context.Context, by identity.Actor, returnURL strin
 
 // CheckoutRequest is a caller's request for a page where the payer starts a subscription, or buys credit packs.
 type CheckoutRequest struct {
-	Plan                  payment.PlanID // or of the credit pack
-	IsPack                bool
-	Quantity              int    // 1 to 10000, 1 to payment.MaxPacks; 0 asks for what the plan needs
-	Currency              string // "" for the plan's own
+	Plan                  payment.PlanID // "" if the page sells credit packs
+	Pack                  payment.PlanID // "" if the page sells a plan
+	Quantity              int            // 1 to 10000, 1 to payment.MaxPacks; 0 asks for what the plan needs
+	Currency              string         // "" for the plan's own
 	AddOns                []payment.AddOnOrder
-	NoTrial               bool
+	Trial                 *bool // false begins without a trial; nil for the plan's
 	SuccessURL, CancelURL string
 	payment.CheckoutPage
+}
+
+// product returns what the page sells.
+func (w *CheckoutRequest) product() payment.PlanID { return cmp.Or(w.Pack, w.Plan) }
+
+// check adds what is wrong with w: a page sells either a plan or credit packs, and some fields are only for plans.
+func (w *CheckoutRequest) check(errs *fault.Fields) {
+	if w.Plan == "" && w.Pack == "" {
+		errs.Add("/plan_id", "required", "A plan_id or a credit_pack_id is required.")
+	}
+	if w.Pack == "" {
+		return
+	}
+	for _, f := range []struct {
+		pointer string
+		isSet   bool
+	}{
+		{"/plan_id", w.Plan != ""}, {"/currency", w.Currency != ""}, {"/add_ons", len(w.AddOns) > 0},
+		{"/trial", w.Trial != nil}, {"/payment_method_optional", w.IsMethodOptional},
+	} {
+		if f.isSet {
+			errs.Add(f.pointer, "not_allowed_value", "Cannot be combined with credit_pack_id.")
+		}
+	}
+	if w.Quantity > payment.MaxPacks {
+		errs.Add("/quantity", "out_of_range", fmt.Sprintf("Must be 1 to %d.", payment.MaxPacks))
+	}
 }
 
 // Checkout returns a page where the payer starts a subscription, or buys credit packs. Earlier pages of the workspace
@@ -72,6 +101,7 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 		return nil, err
 	}
 	var errs fault.Fields
+	w.check(&errs)
 	t.Returns.Check(&errs, "/success_url", w.SuccessURL)
 	t.Returns.Check(&errs, "/cancel_url", w.CancelURL)
 	if err := errs.Err(); err != nil {
@@ -87,7 +117,7 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 	if err != nil {
 		return nil, err
 	}
-	products, err = s.verified(callCtx, t, products, w.Plan)
+	products, err = s.verified(callCtx, t, products, w.product())
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +129,8 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 		return nil, err
 	}
 	start := payment.CheckoutRequest{
-		Plan: w.Plan, IsPack: w.IsPack, Quantity: w.Quantity, Currency: w.Currency, NoTrial: w.NoTrial,
-		Ended:  c.CheckoutUntil,
-		AddOns: w.AddOns,
+		Plan: w.product(), IsPack: w.Pack != "", Quantity: w.Quantity, Currency: w.Currency, AddOns: w.AddOns,
+		NoTrial: w.Trial != nil && !*w.Trial, Ended: c.CheckoutUntil,
 	}
 	if c.Pending == nil {
 		r, endedAt, err := s.endCheckouts(ctx, callCtx, by, t, c, now)
@@ -129,9 +158,9 @@ func (s *Service) Checkout(ctx context.Context, by identity.Actor, w CheckoutReq
 func (s *Service) checkoutProducts(
 	ctx context.Context, by identity.Actor, t Terms, w *CheckoutRequest,
 ) (payment.Plans, error) {
-	if w.IsPack {
+	if w.Pack != "" {
 		w.Quantity = max(w.Quantity, 1)
-		_, err := t.CreditPacks.FindPack(w.Plan)
+		_, err := t.CreditPacks.FindPack(w.Pack)
 		return t.CreditPacks, err
 	}
 	plan, err := t.Plans.Find(w.Plan)

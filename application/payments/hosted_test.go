@@ -2,6 +2,8 @@ package payments_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -95,6 +97,47 @@ func TestACheckoutIsRefused(t *testing.T) {
 	other.CancelURL = "https://evil.example.com"
 	_, err = s.Checkout(s.ctx, owner, other)
 	require.ErrorIs(t, err, fault.ErrInvalid)
+}
+
+func TestACheckoutSellsEitherAPlanOrCreditPacks(t *testing.T) {
+	yes := true
+	for name, tt := range map[string]struct {
+		set      func(w *payments.CheckoutRequest)
+		pointers []string
+	}{
+		"neither": {func(w *payments.CheckoutRequest) { w.Plan = "" }, []string{"/plan_id"}},
+		"both":    {func(w *payments.CheckoutRequest) { w.Pack = "pack" }, []string{"/plan_id"}},
+		"credit packs with all that only plans have": {func(w *payments.CheckoutRequest) {
+			w.Plan, w.Pack, w.Currency, w.Trial, w.IsMethodOptional = "", "pack", "eur", &yes, true
+			w.AddOns = []payment.AddOnOrder{{ID: "extra", Quantity: 1}}
+		}, []string{"/currency", "/add_ons", "/trial", "/payment_method_optional"}},
+		"too many credit packs": {func(w *payments.CheckoutRequest) {
+			w.Plan, w.Pack, w.Quantity = "", "pack", payment.MaxPacks+1
+		}, []string{"/quantity"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, request := newHostedService(t), order
+			tt.set(&request)
+			_, err := s.Checkout(s.ctx, owner, request)
+			failure, isRefused := errors.AsType[*fault.Error](err)
+			require.That(t, isRefused && errors.Is(err, fault.ErrInvalid), "%v", err)
+			var pointers []string
+			for _, f := range failure.Fields {
+				pointers = append(pointers, f.Pointer)
+			}
+			assert.Equal(t, "the refused fields", fmt.Sprint(pointers), fmt.Sprint(tt.pointers))
+		})
+	}
+	s := selling(t)
+	s.terms.Returns = payment.ReturnPolicy{Origins: []string{app}}
+	s.pages.Checkout(any, any, any, any).DoAndReturn(
+		func(_ context.Context, _ string, _ payment.CustomerID, o payment.CheckoutOrder) (string, error) {
+			assert.That(t, o.Plan.ID == "pack" && o.Quantity == payment.MaxPacks, "%+v", o)
+			return "https://checkout.example.com", nil
+		})
+	_, err := s.Checkout(s.ctx, owner, payments.CheckoutRequest{Pack: "pack", Quantity: payment.MaxPacks,
+		SuccessURL: app + "/yes", CancelURL: app + "/no"})
+	require.NoError(t, err)
 }
 
 func TestThePortal(t *testing.T) {

@@ -38,20 +38,12 @@ func (s *Service) PayInvoice(
 		return nil, err
 	}
 	isDone := false
-	begin := func() (*payment.Customer, error) {
+	start, err := s.withMethods(ctx, callCtx, by, t, c, func() (*payment.Customer, error) {
 		return s.update(ctx, by, t, func(c *payment.Customer) (err error) {
 			isDone, err = c.PayInvoice(by, now, key, invoice)
 			return err
 		})
-	}
-	start, err := begin()
-	// a card may just have been added
-	if errors.Is(err, payment.ErrMethodRequired) && by.At.Sub(c.WalletAt) >= recently {
-		if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
-			return nil, err
-		}
-		start, err = begin()
-	}
+	})
 	if err != nil {
 		return nil, err
 	}

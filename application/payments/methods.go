@@ -81,6 +81,23 @@ func (s *Service) owned(
 // recently is the greatest age at which the mirror is trusted about something that it does not contain.
 const recently = payment.Fresh / 20
 
+// withMethods makes a change that needs a payment method. If the mirror has not the method, it reads the methods and
+// makes the change again: one may just have been added.
+func (s *Service) withMethods(
+	ctx, callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer,
+	change func() (*payment.Customer, error),
+) (*payment.Customer, error) {
+	current, err := change()
+	isMissing := errors.Is(err, payment.ErrMethodRequired) || errors.Is(err, payment.ErrMethodNotFound)
+	if !isMissing || by.At.Sub(c.WalletAt) < recently {
+		return current, err
+	}
+	if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
+		return nil, err
+	}
+	return change()
+}
+
 // RemoveMethod removes a payment method permanently. If replacement is not empty, it becomes the
 // default.
 func (s *Service) RemoveMethod(ctx context.Context, by identity.Actor, m, replacement payment.MethodID) error {

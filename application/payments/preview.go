@@ -135,10 +135,10 @@ func (s *Service) signOffer(by identity.Actor, o *payment.Offer) (string, error)
 
 func (s *Service) openOffer(by identity.Actor, t Terms, signature string) (*payment.Offer, error) {
 	payload, sum, _ := strings.Cut(signature, ".")
-	text, bad := base64.RawURLEncoding.DecodeString(payload)
-	expected, worse := base64.RawURLEncoding.DecodeString(sum)
+	text, err := base64.RawURLEncoding.DecodeString(payload)
+	mac, failure := base64.RawURLEncoding.DecodeString(sum)
 	want := s.deps.Digester.Digest(previewDigest, []byte(by.Org), text)
-	if bad != nil || worse != nil || !hmac.Equal(expected, want[:]) {
+	if err != nil || failure != nil || !hmac.Equal(mac, want[:]) {
 		return nil, payment.ErrPreviewNotFound
 	}
 	return payment.ParseOffer(by, t.Account, text)

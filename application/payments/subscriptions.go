@@ -195,7 +195,7 @@ func (s *Service) Subscribe(
 		}
 	}
 	isRepetition := false
-	begin := func() (*payment.Customer, error) {
+	start, err := s.withMethods(ctx, callCtx, by, t, c, func() (*payment.Customer, error) {
 		return s.beginSubscribe(ctx, by, t, key, func(c *payment.Customer) (err error) {
 			if !isChecked && c.Pending == nil && c.LiveSubscription() == nil { // the other operation has just ended
 				return payment.ErrPending.WithRetryAfter(time.Second)
@@ -203,15 +203,7 @@ func (s *Service) Subscribe(
 			isRepetition, err = c.Subscribe(by, now, key, w, plans)
 			return err
 		})
-	}
-	start, err := begin()
-	if unknown := errors.Is(err, payment.ErrMethodRequired) || errors.Is(err, payment.ErrMethodNotFound); unknown &&
-		by.At.Sub(c.WalletAt) >= recently {
-		if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
-			return nil, err
-		}
-		start, err = begin()
-	}
+	})
 	if err != nil {
 		return nil, err
 	}

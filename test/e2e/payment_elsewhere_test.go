@@ -16,13 +16,13 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 		customer, "4242")})
 	id := api.Live(customer)[0]
 	ann.get(t, mine).has(t, map[string]string{"plan.price.amount": "2900", "ends_at": "null"})
-	stale := func() { // as after a minute
+	expire := func() { // the mirror, as a minute does
 		s.sql(t, `UPDATE payment_customers SET subscription_at = 1`)
 	}
 	t.Run("in the portal: the end is shown, stays and can be undone", func(t *testing.T) {
 		end := api.Subscriptions(customer)[0].PeriodEnd
 		api.CancelAt(id, end)
-		stale()
+		expire()
 		ann.do(t, "PATCH", mine, object{"plan_id": "basic"}).problem(t, 409, "subscription_ends")
 		ann.do(t, "POST", mine+"/preview", object{"plan_id": "basic"}).problem(t, 409, "subscription_ends")
 		ann.get(t, mine).has(t, map[string]string{
@@ -41,7 +41,7 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 	t.Run("to a price that is not a plan's: the plan is unknown, and its limits end", func(t *testing.T) {
 		api.Sell("price_deal", 500)
 		api.MovePrice(id, "price_deal")
-		stale()
+		expire()
 		ann.get(t, mine).has(t, map[string]string{"plan_id": "null", "plan": "null", "status": "active"})
 		ann.get(t, "/api/payments/entitlements").has(t, map[string]string{"plan_id": "null"})
 		ann.do(t, "PATCH", mine, object{"quantity": 4}).problem(t, 409, "subscription_unrecognized")
@@ -56,7 +56,7 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 	t.Run("with an item that cannot be told from the one of the plan", func(t *testing.T) {
 		api.AddItem(id, "price_basic", 1)
 		api.MovePrice(id, "price_pro")
-		stale()
+		expire()
 		ann.do(t, "PATCH", mine, object{"quantity": 5}).is(t, 200).has(t, map[string]string{ // what was sold decides
 			"items.0.kind": "plan", "items.1.kind": "other", "items.1.name": "null", "items.1.quantity": "1"})
 		charges := len(api.Charges())
@@ -71,9 +71,9 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 			ann.create(t, payments+"/subscriptions", object{"plan_id": "pro", "quantity": 2})
 			id := api.Live(customer)[0]
 			api.Plan(id, []string{"price_basic", "price_deal", "price_pro"}, 2, false)
-			stale()
+			expire()
 			end := api.Subscriptions(customer)[len(api.Subscriptions(customer))-1].PeriodEnd
-			later := func(months int) string { return end.AddDate(0, months, 0).Format("2006-01-02") }
+			day := func(months int) string { return end.AddDate(0, months, 0).Format("2006-01-02") }
 			check := func(quantity string) {
 				t.Helper()
 				got := ann.get(t, mine).has(t, map[string]string{
@@ -87,7 +87,7 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 					return
 				}
 				for place, date := range map[string]string{
-					"pending_change.at": later(0), "later_changes.0.at": later(2), "later_changes.1.at": later(4),
+					"pending_change.at": day(0), "later_changes.0.at": day(2), "later_changes.1.at": day(4),
 				} {
 					if at := got.at(place); !strings.HasPrefix(at, date) {
 						t.Errorf("%s is %s, want %s", place, at, date)

@@ -27,14 +27,14 @@ import (
 // simulatorArgument makes this program the simulated Stripe: with an address to listen on, and the secret key.
 const simulatorArgument = "simulator"
 
-// simulated are the plans that the simulated Stripe sells.
-var simulated = payment.Plans{{ID: "basic", PriceRef: "price_basic",
+// simulatorPlans are the plans that the simulated Stripe sells.
+var simulatorPlans = payment.Plans{{ID: "basic", PriceRef: "price_basic",
 	Price: payment.Money{Amount: 900, Currency: "usd"}, Interval: payment.Month, IntervalCount: 1}}
 
 // serveSimulator serves the simulated Stripe, and POST /card, by which a customer gets a test card.
 func serveSimulator(ctx context.Context, addr, key string) error {
 	s := stripesim.New(stripesim.Config{
-		Org: "org", Objects: fixture.NewSandboxObjects(), Plans: simulated, Key: key,
+		Org: "org", Objects: fixture.NewSandboxObjects(), Plans: simulatorPlans, Key: key,
 		MAC: func(text string) string { return fmt.Sprintf("%x", text) },
 	})
 	desk := &stripesim.Dashboard{Simulator: s, Failed: func(err error) { fmt.Fprintln(os.Stderr, err) }}
@@ -113,21 +113,21 @@ func (m *machine) compareCPU(ctx context.Context, c useCase) error {
 // collection of its garbage.
 func (m *machine) cpuOf(ctx context.Context, f func() error) (float64, error) {
 	runtime.GC()
-	start, begun, count := ownCPU(), time.Now(), 0
-	for time.Since(begun) < m.round && ctx.Err() == nil {
+	cpu, start, count := ownCPU(), time.Now(), 0
+	for time.Since(start) < m.round && ctx.Err() == nil {
 		if err := f(); err != nil {
 			return 0, err
 		}
 		count++
 	}
 	runtime.GC()
-	return (ownCPU() - start).Seconds() / float64(max(count, 1)), ctx.Err()
+	return (ownCPU() - cpu).Seconds() / float64(max(count, 1)), ctx.Err()
 }
 
 func ownCPU() time.Duration {
-	var used syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &used) // which cannot fail
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+	var usage syscall.Rusage
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage) // which cannot fail
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 // till is a workspace with a card and a subscription at the simulated Stripe.
@@ -153,7 +153,7 @@ func openTill(ctx context.Context, url string) (*till, error) {
 	s := &memory{customer: customer}
 	t.service = usecases.NewService(s, ports.PaymentStores{Payments: s}, usecases.Deps{
 		Jobs: noJobs{}, Digester: fixture.Digester{}, Terms: func(identity.OrgID) usecases.Terms {
-			return usecases.Terms{Kind: payment.Stripe, Account: account, Gateway: g, Plans: simulated}
+			return usecases.Terms{Kind: payment.Stripe, Account: account, Gateway: g, Plans: simulatorPlans}
 		},
 	})
 	for { // until the process listens

@@ -15,7 +15,6 @@ import (
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
 	"github.com/atrium-hq/atrium/application/payments"
-	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/payment"
 	"github.com/atrium-hq/atrium/domain/secret"
 	"github.com/atrium-hq/atrium/ports"
@@ -35,16 +34,13 @@ func createCheckoutSession(r *server.Call) (server.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPackCheckout(&in); err != nil {
-		return nil, err
-	}
 	p, err := r.Payments.Checkout(r.Context(), r.By, payments.CheckoutRequest{
-		Plan:       payment.PlanID(in.PlanID + in.CreditPackID),
-		IsPack:     in.CreditPackID != "",
+		Plan:       payment.PlanID(in.PlanID),
+		Pack:       payment.PlanID(in.CreditPackID),
 		Quantity:   in.Quantity,
 		Currency:   in.Currency,
 		AddOns:     toAddOnOrders(in.AddOns),
-		NoTrial:    in.Trial != nil && !*in.Trial,
+		Trial:      in.Trial,
 		SuccessURL: in.SuccessURL,
 		CancelURL:  in.CancelURL,
 		CheckoutPage: payment.CheckoutPage{
@@ -53,28 +49,6 @@ func createCheckoutSession(r *server.Call) (server.Command, error) {
 		},
 	})
 	return hostedReply(r, p, err)
-}
-
-// checkPackCheckout returns what is wrong with the fields: a page sells a plan or credit packs, and each has
-// fields of its own.
-func checkPackCheckout(in *openapi.CheckoutSessionCreate) error {
-	var errs fault.Fields
-	isPack := in.CreditPackID != ""
-	if !isPack && in.PlanID == "" {
-		errs.Add("/plan_id", "required", "A plan_id or a credit_pack_id is required.")
-	}
-	for pointer, isSet := range map[string]bool{
-		"/plan_id": in.PlanID != "", "/currency": in.Currency != "", "/trial": in.Trial != nil,
-		"/payment_method_optional": in.PaymentMethodOptional, "/add_ons": len(in.AddOns) > 0,
-	} {
-		if isPack && isSet {
-			errs.Add(pointer, "not_allowed_value", "Cannot be combined with credit_pack_id.")
-		}
-	}
-	if isPack && in.Quantity > payment.MaxPacks {
-		errs.Add("/quantity", "out_of_range", "Must be 1 to 1000.")
-	}
-	return errs.Err()
 }
 
 func hostedReply(r *server.Call, p *payments.HostedPage, err error) (server.Command, error) {

@@ -92,9 +92,9 @@ func toUsageResult(u *payments.Reported) openapi.UsageResult {
 }
 
 func getUsage(r *server.Call) (server.Reply, error) {
-	from, worse := dayOf(r.Query.Get("from"))
-	to, err := dayOf(r.Query.Get("to"))
-	if worse != nil || err != nil {
+	from, err := dayOf(r.Query.Get("from"))
+	to, failure := dayOf(r.Query.Get("to"))
+	if err != nil || failure != nil {
 		return server.Reply{}, payment.ErrUsageDays
 	}
 	feature := r.Query.Get("feature")

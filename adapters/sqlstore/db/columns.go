@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -55,6 +56,16 @@ func JSONText(v any, empty bool) (string, error) {
 	}
 	b, err := json.Marshal(v)
 	return string(b), err
+}
+
+// JSONColumns encodes values as JSON columns, and keeps the first error. The zero value is ready to use.
+type JSONColumns struct{ Err error }
+
+// Text is JSONText. After an error, what it returns must not be stored.
+func (c *JSONColumns) Text(v any, empty bool) string {
+	text, err := JSONText(v, empty)
+	c.Err = cmp.Or(c.Err, err)
+	return text
 }
 
 // UnescapedJSON returns the JSON of v, in which raw JSON stays as it was sent.

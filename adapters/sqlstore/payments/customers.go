@@ -69,17 +69,17 @@ func (r *customerRow) customer() (*payment.Customer, error) {
 
 // encode sets the columns that hold JSON, as customer reads them: an empty string stands for the zero value.
 func (r *customerRow) encode(c *payment.Customer) error {
-	var errs [7]error
+	var columns db.JSONColumns
 	attempts := c.Attempts
-	r.Pending, errs[0] = db.JSONText(c.Pending, c.Pending == nil)
-	r.CardAttempts, errs[1] = db.JSONText(attempts,
+	r.Pending = columns.Text(c.Pending, c.Pending == nil)
+	r.CardAttempts = columns.Text(attempts,
 		len(attempts.Intents) == 0 && len(attempts.Declines) == 0 && len(attempts.Promotions) == 0)
-	r.Surplus, errs[2] = db.JSONText(c.Surplus, len(c.Surplus) == 0)
-	r.Notices, errs[3] = db.JSONText(c.Notices, len(c.Notices) == 0)
-	r.Entered, errs[4] = db.JSONText(c.Entered, c.Entered.Matches(&payment.Details{}))
-	r.Given, errs[5] = db.JSONText(c.Given, c.Given == nil)
-	r.Done, errs[6] = db.JSONText(c.Done, len(c.Done) == 0)
-	return errors.Join(errs[:]...)
+	r.Surplus = columns.Text(c.Surplus, len(c.Surplus) == 0)
+	r.Notices = columns.Text(c.Notices, len(c.Notices) == 0)
+	r.Entered = columns.Text(c.Entered, c.Entered.Matches(&payment.Details{}))
+	r.Given = columns.Text(c.Given, c.Given == nil)
+	r.Done = columns.Text(c.Done, len(c.Done) == 0)
+	return columns.Err
 }
 
 // customerQuery reads a customer with its methods, newest first, and its live subscription in one statement, which sees
@@ -129,18 +129,23 @@ func (store *Store) customer(ctx context.Context, ws identity.WorkspaceID, accou
 	return c, nil
 }
 
-// lockedCustomer locks a customer that is about to change, and then reads it: a statement that waits for a lock sees
-// other tables as they were before.
-func (store *Store) lockedCustomer(ctx context.Context, ws identity.WorkspaceID, account string) (*payment.Customer,
-	error) {
+// lockedCustomer locks by's workspace and its customer, which is about to change, and then reads it: a statement that
+// waits for a lock sees other tables as they were before. The workspace comes first, so that it is not deleted while a
+// paid subscription begins in it.
+func (store *Store) lockedCustomer(
+	ctx context.Context, by identity.Actor, account string,
+) (*payment.Customer, error) {
+	if err := store.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
+		return nil, err
+	}
 	if store.Dialect.Lock != "" {
 		var one int
 		if _, err := store.Get(ctx, &one, `SELECT 1 FROM payment_customers t WHERE t.workspace_id = ? AND t.account = ?`+
-			store.Dialect.Lock, ws, account); err != nil {
+			store.Dialect.Lock, by.Workspace, account); err != nil {
 			return nil, err
 		}
 	}
-	return store.customer(ctx, ws, account)
+	return store.customer(ctx, by.Workspace, account)
 }
 
 // saveCustomer writes a customer that lockedCustomer read, with its methods, subscriptions and invoices.

@@ -68,22 +68,20 @@ func (r *invoiceRow) invoice() (payment.Invoice, error) {
 }
 
 func invoiceRowOf(i *payment.Invoice) (invoiceRow, error) {
-	billedTo, err := db.JSONText(i.BilledTo, i.BilledTo == nil)
-	discounts, worse := db.JSONText(i.Discounts, len(i.Discounts) == 0)
-	lines, worst := db.JSONText(i.Lines, len(i.Lines) == 0)
-	disputes, worstOfAll := db.JSONText(i.Disputes, len(i.Disputes) == 0)
-	pack, worstEver := db.JSONText(i.Pack, i.Pack == nil)
-	return invoiceRow{
+	var columns db.JSONColumns
+	row := invoiceRow{
 		ID: i.ID, Number: i.Number, Status: i.Status, Currency: i.Currency, Subtotal: i.Subtotal, Tax: i.Tax,
 		Total: i.Total, AmountDue: i.AmountDue, AmountPaid: i.AmountPaid, PeriodStart: db.Micros(i.PeriodStart),
 		PeriodEnd: db.Micros(i.PeriodEnd), DueAt: db.Micros(i.DueAt), PaidAt: db.Micros(i.PaidAt),
 		HostedURL: i.HostedURL,
-		PDFURL:    i.PDFURL, CreatedAt: db.Micros(i.CreatedAt), BilledTo: billedTo, Discount: i.Discount,
-		Discounts: discounts, Lines: lines, Subscription: i.Subscription, Attempts: i.Attempts,
+		PDFURL:    i.PDFURL, CreatedAt: db.Micros(i.CreatedAt), BilledTo: columns.Text(i.BilledTo, i.BilledTo == nil),
+		Discount: i.Discount, Discounts: columns.Text(i.Discounts, len(i.Discounts) == 0),
+		Lines: columns.Text(i.Lines, len(i.Lines) == 0), Subscription: i.Subscription, Attempts: i.Attempts,
 		NextAttemptAt: db.Micros(i.NextAttemptAt), AmountRemaining: i.AmountRemaining,
-		AmountRefunded: i.AmountRefunded, Disputes: disputes, Reason: i.Reason, HasMoreLines: i.HasMoreLines,
-		Pack: pack,
-	}, errors.Join(err, worse, worst, worstOfAll, worstEver)
+		AmountRefunded: i.AmountRefunded, Disputes: columns.Text(i.Disputes, len(i.Disputes) == 0),
+		Reason: i.Reason, HasMoreLines: i.HasMoreLines, Pack: columns.Text(i.Pack, i.Pack == nil),
+	}
+	return row, columns.Err
 }
 
 // Invoice implements ports.Payments.

@@ -142,13 +142,14 @@ func (store *Store) saveSubscriptions(ctx context.Context, c *payment.Customer) 
 		if s.Pending != nil {
 			pending = *s.Pending
 		}
-		discount, err := db.JSONText(s.Discount, s.Discount == nil)
-		cancellation, worse := db.JSONText(s.Cancellation, s.Cancellation == payment.Cancellation{})
-		item, worst := db.JSONText(s.Item, s.Item == payment.SoldItem{})
-		next, failure := db.JSONText(pending.Next, pending.Next == nil)
-		items, refusal := db.JSONText(s.Items, s.Items == nil)
-		if err := errors.Join(err, worse, worst, failure, refusal); err != nil {
-			return err
+		var columns db.JSONColumns
+		discount := columns.Text(s.Discount, s.Discount == nil)
+		cancellation := columns.Text(s.Cancellation, s.Cancellation == payment.Cancellation{})
+		item := columns.Text(s.Item, s.Item == payment.SoldItem{})
+		next := columns.Text(pending.Next, pending.Next == nil)
+		items := columns.Text(s.Items, s.Items == nil)
+		if columns.Err != nil {
+			return columns.Err
 		}
 		if _, err := store.Exec(ctx, `
 			INSERT INTO payment_subscriptions (workspace_id, account, id, plan_id, quantity, status, call_key,

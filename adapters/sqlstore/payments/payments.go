@@ -39,16 +39,12 @@ func (s *Payments) Reserve(ctx context.Context, by identity.Actor, c *payment.Cu
 	return customer, err
 }
 
-// Update implements ports.Payments. It locks the workspace first, so that the workspace is not deleted while a paid
-// subscription begins in it.
+// Update implements ports.Payments.
 func (s *Payments) Update(ctx context.Context, by identity.Actor, account string,
 	change func(*payment.Customer) error) (*payment.Customer, error) {
 	var c *payment.Customer
 	err := s.db.inTx(ctx, func(tx *Store) (err error) {
-		if err := tx.LockLiveWorkspace(ctx, by.Org, by.Workspace); err != nil {
-			return err
-		}
-		if c, err = tx.lockedCustomer(ctx, by.Workspace, account); err != nil {
+		if c, err = tx.lockedCustomer(ctx, by, account); err != nil {
 			return err
 		}
 		if err := change(c); err != nil {
