@@ -82,7 +82,7 @@ type Meters interface {
 	Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]payment.Tally, error)
 
 	// Packs returns the credit packs that a workspace has bought at an account and of which something is left, in no
-	// order. Payments.Update stores what paid invoices sell.
+	// order, without those that Payments.ExpirePacks has recorded. Payments.Update stores what paid invoices sell.
 	Packs(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.CreditPack, error)
 
 	// Days returns what a workspace has used by day, for one feature, from one day to another, both

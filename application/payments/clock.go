@@ -64,5 +64,6 @@ func (s *Service) AdvanceClock(ctx context.Context, by identity.Actor, a payment
 			return now, err
 		}
 	}
-	return now, nil
+	_, err = s.expirePacks(ctx, system, t, c)
+	return now, err
 }

@@ -3,6 +3,7 @@ package payments
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -150,7 +151,7 @@ func (s *Service) createCustomer(ctx, callCtx context.Context, by identity.Actor
 		if !c.Entered.Matches(&payment.Details{}) { // it was created with less
 			err = queueDetails(ctx, tx.Jobs, by, by.At)
 		}
-		return errors.Join(err, watch(ctx, tx.Jobs, by, c), auditLater(ctx, tx.Jobs, by, c))
+		return errors.Join(err, watch(ctx, tx.Jobs, by, c), auditLater(ctx, tx.Jobs, by, c, payment.AuditEvery))
 	})
 	return c, err
 }
@@ -192,8 +193,10 @@ func (s *Service) recordDeletion(
 func newKey() string { return id.New("atrium") }
 
 // auditLater queues the next audit of the mirror.
-func auditLater(ctx context.Context, jobs ports.Jobs, by identity.Actor, c *payment.Customer) error {
-	return jobs.Enqueue(ctx, job.New(by, payment.AuditJob, string(c.ID), by.At.Add(payment.AuditEvery)))
+func auditLater(
+	ctx context.Context, jobs ports.Jobs, by identity.Actor, c *payment.Customer, wait time.Duration,
+) error {
+	return jobs.Enqueue(ctx, job.New(by, payment.AuditJob, string(c.ID), by.At.Add(wait)))
 }
 
 // ConfirmIntent adds a test card as the payer's browser would. Sandbox only.

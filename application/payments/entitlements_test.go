@@ -40,7 +40,6 @@ func TestEntitlements(t *testing.T) {
 		s.usage.EXPECT().Amounts(s.ctx, identity.WorkspaceID("acme"), now).Return(quota.Amounts{Members: 3}, nil)
 		s.meters.EXPECT().Sums(s.ctx, identity.WorkspaceID("acme"),
 			now.Add(-time.Hour)).Return(map[string]payment.Tally{"messages": {Used: 4}}, nil)
-		s.meters.EXPECT().Packs(any, identity.WorkspaceID("acme"), "sandbox").Return(nil, nil)
 		e, err := s.Entitlements(s.ctx, member)
 		require.NoError(t, err)
 		got := map[string]payment.Allowance{}
@@ -61,7 +60,6 @@ func TestEntitlements(t *testing.T) {
 			s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, nil)
 			s.usage.EXPECT().Amounts(any, any, any).Return(quota.Amounts{}, nil)
 			s.meters.EXPECT().Sums(any, any, any).AnyTimes().Return(nil, nil)
-			s.meters.EXPECT().Packs(any, any, any).Return(nil, nil)
 			e, err := s.Entitlements(s.ctx, member)
 			require.NoError(t, err)
 			assert.That(t, e.Entitled == tt.entitled && (e.Plan != nil) == tt.entitled, "%s: %+v", name, e)

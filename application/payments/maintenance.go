@@ -57,7 +57,8 @@ func (s *Service) reconcile(ctx context.Context, by identity.Actor, t Terms) err
 	return nil
 }
 
-// Audit compares the mirror with the gateway, corrects it, and queues the next audit. by is the system.
+// Audit compares the mirror with the gateway, corrects it, records what has expired, and queues the next audit. by is
+// the system.
 func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	t, err := s.terms(by)
 	if err != nil {
@@ -70,8 +71,13 @@ func (s *Service) Audit(ctx context.Context, by identity.Actor) error {
 	if err != nil || c.ID == "" {
 		return err
 	}
-	if err := auditLater(ctx, s.deps.Jobs, by, c); err != nil { // first: a permanent failure must not end the series
+	wait, failure := s.expirePacks(ctx, by, t, c)
+	// first: a permanent failure must not end the series
+	if err := auditLater(ctx, s.deps.Jobs, by, c, wait); err != nil {
 		return err
+	}
+	if failure != nil {
+		return ignoring(failure)
 	}
 	// The job gives up if the gateway is gone for longer than a day.
 	if err := watch(ctx, s.deps.Jobs, by, c); err != nil {

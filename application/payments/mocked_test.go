@@ -72,6 +72,7 @@ type mockedService struct {
 	kept    *payment.Customer // nil: the workspace has no customer
 	between func()            // nil, or what happens before each change of kept
 	queued  map[job.Kind]job.Job
+	packs   []payment.CreditPack
 	priced  error // the gateway's error when prices are read
 	unsold  bool  // the gateway sells no price
 	ctx     context.Context
@@ -134,6 +135,8 @@ func newMocked(t *testing.T) *mockedService {
 			return copied(s.kept), nil
 		})
 	s.payments.EXPECT().Update(any, any, "sandbox", any).AnyTimes().DoAndReturn(s.update)
+	s.meters.EXPECT().Packs(any, identity.WorkspaceID("acme"), "sandbox").AnyTimes().DoAndReturn(
+		func(context.Context, identity.WorkspaceID, string) ([]payment.CreditPack, error) { return s.packs, nil })
 	s.jobs.EXPECT().Enqueue(any, any).AnyTimes().DoAndReturn(func(_ context.Context,
 		j job.Job) error {
 		s.queued[j.Kind] = j

@@ -2,7 +2,6 @@ package payments
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -47,19 +46,12 @@ func (s *Service) BuyPack(
 	}
 	w.AutomaticTax = t.AutomaticTax
 	isDone := false
-	begin := func() (*payment.Customer, error) {
+	start, err := s.withMethods(ctx, callCtx, by, t, c, func() (*payment.Customer, error) {
 		return s.update(ctx, by, t, func(c *payment.Customer) (err error) {
 			isDone, err = c.BuyPack(by, now, key, w, packs)
 			return err
 		})
-	}
-	start, err := begin()
-	if errors.Is(err, payment.ErrMethodRequired) && by.At.Sub(c.WalletAt) >= recently { // one may just have been added
-		if _, err := s.refresh(ctx, callCtx, by, t, c, wallet); err != nil {
-			return nil, err
-		}
-		start, err = begin()
-	}
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +113,31 @@ func (s *Service) buy(
 // packRules returns the rules by which credit packs are spent at now, the time at the gateway.
 func (t Terms) packRules(now time.Time) payment.PackRules {
 	return payment.PackRules{Now: now, Losses: t.Losses}
+}
+
+// expirePacks records what has expired of the credit packs of c. It returns the time until the next audit, which is
+// due when the next one expires.
+func (s *Service) expirePacks(
+	ctx context.Context, by identity.Actor, t Terms, c *payment.Customer,
+) (wait time.Duration, err error) {
+	wait = payment.AuditEvery
+	now, err := t.now(ctx, by, c)
+	if err != nil {
+		return wait, err
+	}
+	packs, err := s.meters.Packs(ctx, by.Workspace, t.Account)
+	isDue := false
+	for _, p := range packs {
+		if p.HasExpired(now) {
+			isDue = true
+		} else if !p.ExpiresAt.IsZero() {
+			wait = min(wait, p.ExpiresAt.Sub(now))
+		}
+	}
+	if isDue {
+		err = s.payments.ExpirePacks(ctx, mirrorActor(by), t.Account, t.packRules(now))
+	}
+	return wait, err
 }
 
 // credit returns the credit packs of c, nil for no customer, that can be spent at now, by feature.

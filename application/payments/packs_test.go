@@ -123,11 +123,41 @@ func TestCreditPacksCountInEntitlements(t *testing.T) {
 		return payment.CreditPack{Pack: "pack", Feature: "messages", Granted: granted, ExpiresAt: expiry,
 			IsRefunded: isRefunded}
 	}
-	s.meters.EXPECT().Packs(any, any, "sandbox").Return([]payment.CreditPack{packOf(20, time.Time{}, false),
-		packOf(5, now.Add(time.Hour), false), packOf(99, now, false), packOf(99, time.Time{}, true)}, nil)
+	s.packs = []payment.CreditPack{packOf(20, time.Time{}, false), packOf(5, now.Add(time.Hour), false),
+		packOf(99, now, false), packOf(99, time.Time{}, true)}
 	s.subscriptions.Subscriptions(any, any).AnyTimes().Return(nil, payment.ErrGatewayTimeout)
 	e, err := s.Entitlements(s.ctx, member)
 	require.NoError(t, err)
 	a := e.Allowance("messages") // 10 of the plan
 	assert.That(t, a.Limit == 38 && a.Used == 13 && len(a.Packs) == 2 && a.Packs[0].Granted == 5, "%+v", a)
+}
+
+func TestCreditPacksExpire(t *testing.T) {
+	packOf := func(expiry time.Time) payment.CreditPack {
+		return payment.CreditPack{Pack: "pack", Feature: "messages", Granted: 5, ExpiresAt: expiry}
+	}
+	all := func(packs ...payment.CreditPack) []payment.CreditPack { return packs }
+	for name, tt := range map[string]struct {
+		packs      []payment.CreditPack
+		hasExpired bool
+		wait       time.Duration // for the next audit
+	}{
+		"none":                                    {all(), false, payment.AuditEvery},
+		"one that does not expire":                {all(packOf(time.Time{})), false, payment.AuditEvery},
+		"one that expires later than a day":       {all(packOf(now.AddDate(0, 0, 2))), false, payment.AuditEvery},
+		"one that expires soon has an audit then": {all(packOf(now.Add(time.Hour))), false, time.Hour},
+		"what has expired is recorded":            {all(packOf(now)), true, payment.AuditEvery},
+		"beside one that expires before long":     {all(packOf(now.Add(-1)), packOf(now.Add(9))), true, 9},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := mockedWith(t, customer("pm_1"))
+			s.packs = tt.packs
+			s.customers.Wallet(any, any).AnyTimes().Return(payment.Wallet{}, payment.ErrGatewayUnavailable)
+			if tt.hasExpired {
+				s.payments.EXPECT().ExpirePacks(any, any, "sandbox", payment.PackRules{Now: now}).Return(nil)
+			}
+			require.ErrorIs(t, s.Audit(s.ctx, system), payment.ErrGatewayUnavailable) // also while the gateway is down
+			assert.Equal(t, "the next audit", s.queued[payment.AuditJob].Due, now.Add(tt.wait))
+		})
+	}
 }

@@ -1862,6 +1862,14 @@ type CreditPackCheckoutStartedData struct {
 	Quantity     int64  `json:"quantity"`
 }
 
+// CreditPackExpiredData is a type of the API. The data of credit_pack.expired: What was left of credit packs has
+// expired.
+type CreditPackExpiredData struct {
+	CreditPackID string         `json:"credit_pack_id"`
+	Limits       map[string]int `json:"limits"`
+	ExpiresAt    time.Time      `json:"expires_at"`
+}
+
 // CreditPackPurchase is a type of the API.
 type CreditPackPurchase struct {
 	CreditPackID string `json:"credit_pack_id"`
@@ -6853,6 +6861,7 @@ const (
 	EventTypeConnectionRevoked                 = "connection.revoked"
 	EventTypeConnectionVerified                = "connection.verified"
 	EventTypeCreditPackCheckoutStarted         = "credit_pack.checkout_started"
+	EventTypeCreditPackExpired                 = "credit_pack.expired"
 	EventTypeCreditPackPurchased               = "credit_pack.purchased"
 	EventTypeCreditPackRequested               = "credit_pack.requested"
 	EventTypeDisputeClosed                     = "dispute.closed"
@@ -7052,6 +7061,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(ConnectionVerifiedData)
 	case EventTypeCreditPackCheckoutStarted:
 		data = new(CreditPackCheckoutStartedData)
+	case EventTypeCreditPackExpired:
+		data = new(CreditPackExpiredData)
 	case EventTypeCreditPackPurchased:
 		data = new(CreditPackPurchasedData)
 	case EventTypeCreditPackRequested:

@@ -46,6 +46,7 @@ var subjects = map[string]string{
 	"connection.revoked":                  "connection",
 	"connection.verified":                 "connection",
 	"credit_pack.checkout_started":        "payment_customer",
+	"credit_pack.expired":                 "invoice",
 	"credit_pack.purchased":               "invoice",
 	"credit_pack.requested":               "payment_customer",
 	"dispute.closed":                      "dispute",

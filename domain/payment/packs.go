@@ -75,6 +75,11 @@ type CreditPack struct {
 // Remaining returns what is left of p.
 func (p *CreditPack) Remaining() int64 { return p.Granted - p.Used }
 
+// HasExpired reports whether p has expired at now, the time at the gateway.
+func (p *CreditPack) HasExpired(now time.Time) bool {
+	return !p.ExpiresAt.IsZero() && !now.Before(p.ExpiresAt)
+}
+
 // compare orders credit packs as they are spent: the one that expires soonest first, then the oldest.
 func (p *CreditPack) compare(o *CreditPack) int {
 	if p.ExpiresAt.IsZero() != o.ExpiresAt.IsZero() {
@@ -120,9 +125,11 @@ type PackRules struct {
 }
 
 // spendable reports whether p can be spent, if anything is left of it.
-func (r PackRules) spendable(p *CreditPack) bool {
-	isLost := (p.IsRefunded && r.Losses.OnRefund == EndPlan) || (p.IsDisputed && r.Losses.OnDispute == EndPlan)
-	return !isLost && (p.ExpiresAt.IsZero() || r.Now.Before(p.ExpiresAt))
+func (r PackRules) spendable(p *CreditPack) bool { return !r.hasLost(p) && !p.HasExpired(r.Now) }
+
+// hasLost reports whether what is left of p has ended with a refund or a dispute.
+func (r PackRules) hasLost(p *CreditPack) bool {
+	return (p.IsRefunded && r.Losses.OnRefund == EndPlan) || (p.IsDisputed && r.Losses.OnDispute == EndPlan)
 }
 
 // Spendable returns the credit packs of which something is left that can be spent, in the order in which they are.
@@ -270,4 +277,25 @@ func (c *Customer) recordPacks(by identity.Actor, i *Invoice) {
 		data["expires_at"] = expiry
 	}
 	c.Record(by, "credit_pack.purchased", string(i.ID), data)
+}
+
+// ExpirePacks records what was left of credit packs that have expired, one event for each invoice. Nothing is left of
+// what has ended with a refund or a dispute.
+func (c *Customer) ExpirePacks(by identity.Actor, rules PackRules, packs []CreditPack) {
+	var first []CreditPack // of each invoice
+	rests := map[InvoiceID]map[string]int64{}
+	for _, p := range slices.SortedFunc(slices.Values(packs), func(a, b CreditPack) int { return a.compare(&b) }) {
+		if p.Remaining() == 0 || rules.hasLost(&p) {
+			continue
+		}
+		if rests[p.Invoice] == nil {
+			first, rests[p.Invoice] = append(first, p), map[string]int64{}
+		}
+		rests[p.Invoice][p.Feature] = p.Remaining()
+	}
+	for _, p := range first {
+		c.Record(by, "credit_pack.expired", string(p.Invoice), map[string]any{
+			"credit_pack_id": p.Pack, "limits": rests[p.Invoice], "expires_at": p.ExpiresAt,
+		})
+	}
 }

@@ -24,7 +24,7 @@ func packOf(id payment.InvoiceID, granted, used int64, days int) payment.CreditP
 	return p
 }
 
-func remaining(packs []payment.CreditPack) (text string) {
+func balances(packs []payment.CreditPack) (text string) {
 	for _, p := range packs {
 		text += fmt.Sprintf("%s:%d ", p.Invoice, p.Remaining())
 	}
@@ -33,10 +33,10 @@ func remaining(packs []payment.CreditPack) (text string) {
 
 func TestUsageIsSpentFromThePlanFirstThenFromThePackThatExpiresSoonest(t *testing.T) {
 	limit := int64(100)
-	refunded, disputed := packOf("refunded", 10, 0, 1), packOf("disputed", 10, 0, 1)
-	refunded.IsRefunded, disputed.IsDisputed = true, true
-	older := packOf("older", 10, 0, 0)
-	older.BoughtAt = now.Add(-time.Hour)
+	refund, dispute := packOf("refunded", 10, 0, 1), packOf("disputed", 10, 0, 1)
+	refund.IsRefunded, dispute.IsDisputed = true, true
+	oldest := packOf("older", 10, 0, 0)
+	oldest.BoughtAt = now.Add(-time.Hour)
 	strict := payment.LossRules{OnRefund: payment.EndPlan, OnDispute: payment.EndPlan}
 	for name, tt := range map[string]struct {
 		used, fromPacks int64
@@ -57,15 +57,15 @@ func TestUsageIsSpentFromThePlanFirstThenFromThePackThatExpiresSoonest(t *testin
 		"the pack that expires soonest first": {100, 0, []payment.CreditPack{packOf("ever", 10, 0, 0),
 			packOf("late", 10, 0, 9), packOf("soon", 10, 4, 2)}, 8, &limit, strict, "ever:10 late:8 soon:0 ", 108, 8,
 			nil},
-		"of those that do not expire, the oldest first": {100, 0, []payment.CreditPack{packOf("new", 10, 0, 0), older}, 12,
+		"of those that do not expire, the oldest first": {100, 0, []payment.CreditPack{packOf("new", 10, 0, 0), oldest}, 12,
 			&limit, strict, "new:8 older:0 ", 112, 12, nil},
 		"more than there is": {100, 0, []payment.CreditPack{packOf("a", 10, 0, 0)}, 11, &limit, strict, "a:10 ", 100, 0,
 			payment.ErrUsageLimit},
 		"no longer what has expired": {100, 0, []payment.CreditPack{packOf("a", 10, 0, -1)}, 1, &limit, strict, "a:10 ", 100,
 			0, payment.ErrUsageLimit},
-		"not what was refunded or is disputed, if that ends it": {100, 0, []payment.CreditPack{refunded, disputed}, 1, &limit,
+		"not what was refunded or is disputed, if that ends it": {100, 0, []payment.CreditPack{refund, dispute}, 1, &limit,
 			strict, "refunded:10 disputed:10 ", 100, 0, payment.ErrUsageLimit},
-		"what was refunded or is disputed, if that does not end it": {100, 0, []payment.CreditPack{refunded, disputed}, 15,
+		"what was refunded or is disputed, if that does not end it": {100, 0, []payment.CreditPack{refund, dispute}, 15,
 			&limit, payment.LossRules{OnRefund: payment.KeepPlan}, "refunded:5 disputed:0 ", 115, 15, nil},
 		"nothing of them without a limit": {100, 0, []payment.CreditPack{packOf("a", 10, 0, 0)}, 50, nil, strict, "a:10 ",
 			150, 0, nil},
@@ -83,7 +83,7 @@ func TestUsageIsSpentFromThePlanFirstThenFromThePackThatExpiresSoonest(t *testin
 			err := tally.Add(&payment.UsageReport{Quantity: tt.quantity, Allowance: tt.allowance, IsLimited: true,
 				Rules: payment.PackRules{Now: now, Losses: tt.losses}})
 			assert.That(t, errors.Is(err, tt.err), "error %v, want %v", err, tt.err)
-			assert.Equal(t, "left", remaining(tally.Packs), tt.want)
+			assert.Equal(t, "left", balances(tally.Packs), tt.want)
 			assert.That(t, tally.Used == tt.wantUsed && tally.FromPacks == tt.wantFromPacks, "%+v", tally)
 		})
 	}
@@ -113,8 +113,8 @@ func TestNoCreditIsMadeOrLost(t *testing.T) {
 				r := payment.UsageReport{Quantity: rapid.Int64Range(-15, 15).Draw(t, "quantity"), Allowance: &allowance,
 					IsLimited: rapid.Bool().Draw(t, "limited"), Rules: payment.PackRules{Now: now}}
 				err := tally.Add(&r)
-				left := func(of payment.Tally) (sum int64) {
-					for _, p := range of.Packs {
+				balance := func(all payment.Tally) (sum int64) {
+					for _, p := range all.Packs {
 						if p.Used < 0 || p.Remaining() < 0 {
 							t.Fatalf("%+v", p)
 						}
@@ -122,14 +122,14 @@ func TestNoCreditIsMadeOrLost(t *testing.T) {
 					}
 					return sum
 				}
-				spent, change := left(previous)-left(tally), tally.FromPacks-previous.FromPacks
-				available := max(0, allowance-(previous.Used-previous.FromPacks)) + left(previous)
+				cost, change := balance(previous)-balance(tally), tally.FromPacks-previous.FromPacks
+				credit := max(0, allowance-(previous.Used-previous.FromPacks)) + balance(previous)
 				switch {
-				case tally.Used < 0 || tally.FromPacks < 0 || tally.FromPacks > tally.Used || spent != change:
+				case tally.Used < 0 || tally.FromPacks < 0 || tally.FromPacks > tally.Used || cost != change:
 					t.Fatalf("%+v after %+v and %+v", tally, previous, r)
-				case r.IsLimited && r.Quantity > 0 && (err == nil) != (r.Quantity <= available):
-					t.Fatalf("%v with %d available for %+v", err, available, r)
-				case err != nil && (spent != 0 || tally.Used != previous.Used):
+				case r.IsLimited && r.Quantity > 0 && (err == nil) != (r.Quantity <= credit):
+					t.Fatalf("%v with %d available for %+v", err, credit, r)
+				case err != nil && (cost != 0 || tally.Used != previous.Used):
 					t.Fatalf("a refusal has changed %+v to %+v", previous, tally)
 				}
 			}
@@ -145,10 +145,10 @@ var packs = payment.Plans{
 }
 
 func TestBuyPack(t *testing.T) {
-	paused := customer(card("pm_1", 0))
-	paused.PausedAt = now
-	pending := active("basic", card("pm_1", 0))
-	pending.Pending = &payment.Operation{Kind: payment.Change, Key: "other", At: now}
+	pause := customer(card("pm_1", 0))
+	pause.PausedAt = now
+	operation := active("basic", card("pm_1", 0))
+	operation.Pending = &payment.Operation{Kind: payment.Change, Key: "other", At: now}
 	for name, tt := range map[string]struct {
 		by   identity.Actor
 		c    *payment.Customer
@@ -162,8 +162,8 @@ func TestBuyPack(t *testing.T) {
 		"a free one needs no card":    {owner, customer(), "free", nil},
 		"an unknown one":              {owner, customer(card("pm_1", 0)), "none", payment.ErrPackNotFound},
 		"one that is no longer sold":  {owner, customer(card("pm_1", 0)), "old", payment.ErrPackUnavailable},
-		"while payments are paused":   {owner, paused, "pack", payment.ErrPaused},
-		"while a change is under way": {owner, pending, "pack", payment.ErrPending},
+		"while payments are paused":   {owner, pause, "pack", payment.ErrPaused},
+		"while a change is under way": {owner, operation, "pack", payment.ErrPending},
 		"by a member":                 {member, customer(card("pm_1", 0)), "pack", payment.ErrRoleRequired},
 	} {
 		isDone, err := tt.c.BuyPack(tt.by, now, "key", payment.PackRequest{Pack: tt.pack, Quantity: 2}, packs)
@@ -215,10 +215,10 @@ func TestOnlyAPaidInvoiceGivesCredit(t *testing.T) {
 	c.Invoices = []payment.Invoice{i}
 	c.RecordInvoices(owner, nil)
 	assert.Equal(t, "events", recorded(&c.Log), "invoice.paid credit_pack.purchased ")
-	again := customer()
-	again.Invoices = c.Invoices
-	again.RecordInvoices(owner, map[payment.InvoiceID]payment.Invoice{"in_1": i})
-	assert.Equal(t, "events of the same", recorded(&again.Log), "")
+	second := customer()
+	second.Invoices = c.Invoices
+	second.RecordInvoices(owner, map[payment.InvoiceID]payment.Invoice{"in_1": i})
+	assert.Equal(t, "events of the same", recorded(&second.Log), "")
 }
 
 func TestACreditPackBeginsNoPeriodOfUsage(t *testing.T) {
@@ -229,4 +229,29 @@ func TestACreditPackBeginsNoPeriodOfUsage(t *testing.T) {
 		Pack: &payment.PackSale{Pack: "pack"}}}
 	c.Mirror(owner, c.Look(), payment.Seen{Invoices: &invoices}, plans)
 	assert.That(t, c.UsageSince.Equal(start), "usage is counted since %s", c.UsageSince)
+}
+
+func TestWhatIsLeftOfCreditPacksExpires(t *testing.T) {
+	rules := payment.PackRules{Now: now, Losses: payment.LossRules{OnRefund: payment.EndPlan}}
+	tokens, refund := packOf("in_1", 7, 0, 0), packOf("in_4", 10, 0, 0)
+	tokens.Feature, refund.IsRefunded = "tokens", true
+	for name, tt := range map[string]struct {
+		packs []payment.CreditPack
+		want  string
+	}{
+		"one event for the limits of an invoice": {[]payment.CreditPack{packOf("in_1", 10, 4, 0), tokens},
+			"in_1 map[messages:6 tokens:7] "},
+		"one event for each invoice": {[]payment.CreditPack{packOf("in_1", 10, 4, 0), packOf("in_2", 10, 0, 0)},
+			"in_1 map[messages:6] in_2 map[messages:10] "},
+		"none for what was used":              {[]payment.CreditPack{packOf("in_3", 10, 10, 0)}, ""},
+		"none for what has ended by a refund": {[]payment.CreditPack{refund}, ""},
+	} {
+		c, text := customer(), ""
+		c.ExpirePacks(owner, rules, tt.packs)
+		for _, e := range c.Recorded() {
+			assert.Equal(t, name, e.Type, "credit_pack.expired")
+			text += fmt.Sprint(e.Subject, " ", e.Data["limits"], " ")
+		}
+		assert.Equal(t, name, text, tt.want)
+	}
 }

@@ -1,6 +1,9 @@
 package e2e
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 const addOnSettings = `payments: {gateway: sandbox, grace_days: 7, plans: [
       {id: team, name: Team, price: {amount: 900, currency: usd}, interval: month, limits: {messages: 100, members: 2}},
@@ -120,10 +123,43 @@ func TestAddOns(t *testing.T) {
 			o.get(t, entitlements).has(t, map[string]string{"limits.messages.limit": "100"})
 		})
 		t.Run("a declined card changes nothing", func(t *testing.T) {
-			bad := o.card(t, "4000000000000341")
-			o.do(t, "POST", payments+"/methods/"+bad+"/default", nil).is(t, 200)
+			card := o.card(t, "4000000000000341")
+			o.do(t, "POST", payments+"/methods/"+card+"/default", nil).is(t, 200)
 			o.do(t, "PATCH", mine, order("pack", 10)).problem(t, 402, "card_declined")
 			o.get(t, mine).has(t, map[string]string{"items.1": ""})
 		})
+	})
+}
+
+func TestAddOnsInATrial(t *testing.T) {
+	t.Parallel()
+	settings := strings.Replace(addOnSettings, "interval: month,", "interval: month, trial_days: 14,", 1)
+	s := start(t, sqlite, configured("orgs:\n  - slug: default\n    "+settings))
+	two := object{"add_ons": []object{{"id": "pack", "quantity": 2}}}
+	begin := func(t *testing.T, flags ...string) *client {
+		t.Helper()
+		c := s.user(t, "owner", flags...)
+		c.card(t, cardNumber)
+		c.create(t, payments+"/subscriptions", object{"plan_id": "team"}).has(t,
+			map[string]string{"subscription.status": "trialing"})
+		return c
+	}
+	t.Run("they cost nothing until it ends, and count at once", func(t *testing.T) {
+		o := begin(t)
+		o.do(t, "POST", previewPath, two).is(t, 200).has(t,
+			map[string]string{"due_today.amount": "0", "due_next.amount": "1900"})
+		o.do(t, "PATCH", mine, two).is(t, 200).has(t,
+			map[string]string{"status": "trialing", "items.1.quantity": "2"})
+		o.get(t, entitlements).has(t, map[string]string{"limits.messages.limit": "200"})
+		o.get(t, payments+"/invoices").has(t, map[string]string{"data.0.total.amount": "0", "data.1": ""})
+		o.do(t, "POST", clock, object{"advance_seconds": 15 * 24 * 3600}).is(t, 200)
+		o.get(t, payments+"/invoices").has(t, map[string]string{"data.0.total.amount": "1900", "data.0.status": "paid"})
+	})
+	t.Run("after it was ended, they are paid at once", func(t *testing.T) {
+		o := begin(t, "--workspace", "second")
+		o.do(t, "PATCH", mine, object{"trial": false}).is(t, 200).has(t, map[string]string{"status": "active"})
+		o.do(t, "PATCH", mine, two).is(t, 200)
+		o.get(t, payments+"/invoices").has(t, map[string]string{"data.0.total.amount": "1000", "data.0.status": "paid",
+			"data.1.total.amount": "900"})
 	})
 }

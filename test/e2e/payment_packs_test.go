@@ -25,7 +25,7 @@ func TestCreditPacks(t *testing.T) {
 		consume := func(n int) *answer {
 			return o.do(t, "POST", payments+"/usage/consume", object{"feature": "messages", "quantity": n})
 		}
-		left := func(want map[string]string) {
+		check := func(want map[string]string) {
 			t.Helper()
 			o.get(t, entitlements).has(t, want)
 		}
@@ -37,7 +37,7 @@ func TestCreditPacks(t *testing.T) {
 		})
 		t.Run("they need a payment method", func(t *testing.T) {
 			o.do(t, "POST", packPath, order("month", 1)).problem(t, 402, "payment_method_required")
-			left(map[string]string{"limits.messages.limit": "0", "limits.messages.credit_packs.0": ""})
+			check(map[string]string{"limits.messages.limit": "0", "limits.messages.credit_packs.0": ""})
 		})
 		o.card(t, cardNumber)
 		t.Run("a workspace without a plan uses what it has bought", func(t *testing.T) {
@@ -48,7 +48,7 @@ func TestCreditPacks(t *testing.T) {
 				map[string]string{"invoice.id": invoice})
 			o.get(t, payments+"/invoices").has(t, map[string]string{"data.0.id": invoice, "data.1": "",
 				"data.0.subscription_id": "null"})
-			left(map[string]string{"limits.messages.limit": "40", "limits.messages.remaining": "40",
+			check(map[string]string{"limits.messages.limit": "40", "limits.messages.remaining": "40",
 				"limits.messages.credit_packs.0.granted": "40", "limits.messages.credit_packs.0.invoice_id": invoice,
 				"limits.messages.credit_packs.0.expires_at": "null", "plan_id": "null"})
 			consume(5).is(t, 200).has(t, map[string]string{"used": "5", "remaining": "35", "limit": "40",
@@ -62,13 +62,13 @@ func TestCreditPacks(t *testing.T) {
 		t.Run("the allowance of the plan is spent first, then the one that expires soonest", func(t *testing.T) {
 			o.subscribe(t, "team")
 			o.do(t, "POST", packPath, order("month", 1)).is(t, 200)
-			left(map[string]string{"limits.messages.limit": "65", "limits.messages.used": "0", // of a new period
+			check(map[string]string{"limits.messages.limit": "65", "limits.messages.used": "0", // of a new period
 				"limits.messages.credit_packs.0.credit_pack_id": "month", "limits.messages.credit_packs.0.remaining": "20",
 				"limits.messages.credit_packs.1.remaining": "35"})
 			consume(10).is(t, 200)
-			left(map[string]string{"limits.messages.credit_packs.0.remaining": "20", "limits.messages.remaining": "55"})
+			check(map[string]string{"limits.messages.credit_packs.0.remaining": "20", "limits.messages.remaining": "55"})
 			consume(25).is(t, 200)
-			left(map[string]string{"limits.messages.credit_packs.0.credit_pack_id": "ever",
+			check(map[string]string{"limits.messages.credit_packs.0.credit_pack_id": "ever",
 				"limits.messages.credit_packs.0.remaining": "30", "limits.messages.credit_packs.1": "",
 				"limits.messages.used": "35", "limits.messages.limit": "65"})
 			o.do(t, "POST", payments+"/usage", object{"feature": "messages", "quantity": -7}).is(t, 200).has(t,
@@ -76,13 +76,16 @@ func TestCreditPacks(t *testing.T) {
 					"credit_packs.0.remaining": "37", "credit_packs.1": ""})
 		})
 		t.Run("what is left of one expires, and the next period has its allowance again", func(t *testing.T) {
+			invoice := o.do(t, "POST", packPath, order("month", 1)).is(t, 200).at("invoice.id")
 			o.do(t, "POST", clock, object{"advance_seconds": 32 * 24 * 3600}).is(t, 200)
-			left(map[string]string{"limits.messages.used": "0", "limits.messages.limit": "47",
+			check(map[string]string{"limits.messages.used": "0", "limits.messages.limit": "47",
 				"limits.messages.credit_packs.0.credit_pack_id": "ever", "limits.messages.credit_packs.1": ""})
+			o.get(t, "/api/events?type=credit_pack.expired").has(t, map[string]string{"data.0.subject": invoice,
+				"data.0.data.credit_pack_id": "month", "data.0.data.limits.messages": "20", "data.1": ""})
 		})
 		t.Run("a refund ends what it has paid for, if the org says so", func(t *testing.T) {
 			id := o.do(t, "POST", packPath, order("month", 1)).is(t, 200).at("invoice.id")
-			left(map[string]string{"limits.messages.limit": "67"})
+			check(map[string]string{"limits.messages.limit": "67"})
 			s.must(t, "payments", "sandbox", "refund", id)
 			s.await(t, func() bool { return o.get(t, entitlements).at("limits.messages.limit") == "47" })
 			o.get(t, mine).has(t, map[string]string{"status": "active"})
@@ -96,20 +99,20 @@ func TestCreditPacks(t *testing.T) {
 			s.user(t, "member").do(t, "POST", packPath, order("month", 1)).problem(t, 403, "billing_role_required")
 		})
 		t.Run("a payment that the bank asks for counts when the payer has confirmed it", func(t *testing.T) {
-			asking := o.card(t, "4000002760003184")
-			o.do(t, "POST", payments+"/methods/"+asking+"/default", nil).is(t, 200)
+			card := o.card(t, "4000002760003184")
+			o.do(t, "POST", payments+"/methods/"+card+"/default", nil).is(t, 200)
 			secret := o.do(t, "POST", packPath, order("month", 1)).is(t, 200).has(t,
 				map[string]string{"invoice.status": "open",
 					"action.type": "confirm_payment"}).at("action.client_secret")
-			left(map[string]string{"limits.messages.limit": "47"})
+			check(map[string]string{"limits.messages.limit": "47"})
 			id, _, _ := strings.Cut(secret, "_secret_")
 			o.do(t, "POST", payments+"/sandbox/setup-intents/"+id+"/authenticate",
 				object{"client_secret": secret, "success": true}).is(t, 200)
 			s.await(t, func() bool { return o.get(t, entitlements).at("limits.messages.limit") == "67" })
 		})
 		t.Run("a declined card leaves nothing to be paid", func(t *testing.T) {
-			bad := o.card(t, "4000000000000341")
-			o.do(t, "POST", payments+"/methods/"+bad+"/default", nil).is(t, 200)
+			card := o.card(t, "4000000000000341")
+			o.do(t, "POST", payments+"/methods/"+card+"/default", nil).is(t, 200)
 			o.do(t, "POST", packPath, order("ever", 1)).problem(t, 402, "card_declined")
 			o.get(t, payments+"/invoices?status=open").has(t, map[string]string{"data.0": ""})
 		})
@@ -119,10 +122,10 @@ func TestCreditPacks(t *testing.T) {
 func TestCreditPacksAreBoughtOnAPage(t *testing.T) {
 	s := start(t, sqlite, configured("orgs:\n  - slug: default\n    "+packSettings))
 	o := s.user(t, "owner")
-	order := func(more object) object {
+	order := func(fields object) object {
 		body := object{"credit_pack_id": "month", "quantity": 2, "success_url": shopOrigin + "/yes",
 			"cancel_url": shopOrigin + "/no"}
-		for name, value := range more {
+		for name, value := range fields {
 			body[name] = value
 		}
 		return body
@@ -156,7 +159,7 @@ func TestCreditPacksAreBoughtOnceWhateverIsLost(t *testing.T) {
 	o := s.user(t, "owner")
 	o.card(t, cardNumber)
 	body := object{"credit_pack_id": "ever"}
-	wanted := 0
+	limit := 0
 	lose := func(call string) {
 		s.must(t, "payments", "sandbox", "provoke", "--call", call, "timeout_after", "timeout_after", "timeout_after")
 	}
@@ -171,7 +174,7 @@ func TestCreditPacksAreBoughtOnceWhateverIsLost(t *testing.T) {
 	s.must(t, "payments", "sandbox", "provoke")
 	o.do(t, "POST", packPath, body, "Idempotency-Key: troubled").is(t, 200).has(t,
 		map[string]string{"invoice.status": "paid"})
-	wanted += 20
+	limit += 20
 	for _, call := range []string{"buy", "pay"} {
 		t.Run("an answer is lost at "+call, func(t *testing.T) {
 			key := "Idempotency-Key: " + call
@@ -179,9 +182,9 @@ func TestCreditPacksAreBoughtOnceWhateverIsLost(t *testing.T) {
 			o.do(t, "POST", packPath, body, key).problem(t, 504, "gateway_timeout")
 			s.must(t, "payments", "sandbox", "provoke")
 			o.do(t, "POST", packPath, body, key).is(t, 200).has(t, map[string]string{"invoice.status": "paid"})
-			wanted += 20
+			limit += 20
 			s.await(t, func() bool {
-				return o.get(t, entitlements).at("limits.messages.limit") == strconv.Itoa(wanted)
+				return o.get(t, entitlements).at("limits.messages.limit") == strconv.Itoa(limit)
 			})
 		})
 	}
@@ -191,9 +194,9 @@ func TestCreditPacksAreBoughtOnceWhateverIsLost(t *testing.T) {
 	s.kill(t)
 	s = s.deployment.start(t)
 	o = o.at(s)
-	wanted += 20
+	limit += 20
 	s.await(t, func() bool {
-		return o.get(t, entitlements).at("limits.messages.limit") == strconv.Itoa(wanted)
+		return o.get(t, entitlements).at("limits.messages.limit") == strconv.Itoa(limit)
 	})
 	o.get(t, "/api/events?type=credit_pack.purchased").has(t, map[string]string{"data.3.type": "credit_pack.purchased",
 		"data.4": ""})

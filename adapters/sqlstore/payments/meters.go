@@ -278,7 +278,7 @@ func (s *Meters) Sums(
 func (s *Meters) Packs(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.CreditPack, error) {
 	var rows []packRow
 	err := s.db.List(ctx, &rows, `SELECT `+packColumns+` FROM credit_packs t WHERE t.workspace_id = ?
-		AND t.account = ? AND t.used < t.granted`, ws, account)
+		AND t.account = ? AND t.used < t.granted AND NOT t.expired`, ws, account)
 	return db.Convert(rows, (*packRow).pack), err
 }
 

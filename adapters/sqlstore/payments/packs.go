@@ -8,8 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/payment"
 )
 
-const packColumns = `t.invoice_id, t.pack_id, t.feature, t.granted, t.used, t.bought_at, t.expires_at, t.refunded,
-	t.disputed`
+const packColumns = `invoice_id, pack_id, feature, granted, used, bought_at, expires_at, refunded, disputed`
 
 type packRow struct {
 	Invoice   payment.InvoiceID `db:"invoice_id"`
@@ -52,8 +51,8 @@ func (store *Store) savePacks(ctx context.Context, c *payment.Customer, i *payme
 func (store *Store) lockedPacks(
 	ctx context.Context, ws identity.WorkspaceID, account string, rules payment.PackRules, features []string,
 ) (map[string][]payment.CreditPack, error) {
-	conditions := db.NewConditions(`t.workspace_id = ? AND t.account = ? AND (t.expires_at = 0 OR t.expires_at > ?)`,
-		ws, account, db.Micros(rules.Now))
+	conditions := db.NewConditions(`t.workspace_id = ? AND t.account = ? AND NOT t.expired
+		AND (t.expires_at = 0 OR t.expires_at > ?)`, ws, account, db.Micros(rules.Now))
 	db.OneOf(conditions, "t.feature", features)
 	var rows []packRow
 	err := store.List(ctx, &rows, `SELECT `+packColumns+` FROM credit_packs t WHERE `+conditions.SQL()+`
@@ -63,6 +62,26 @@ func (store *Store) lockedPacks(
 		packs[rows[n].Feature] = append(packs[rows[n].Feature], rows[n].pack())
 	}
 	return packs, err
+}
+
+// ExpirePacks implements ports.Payments. It locks what Update locks, in the same order.
+func (s *Payments) ExpirePacks(
+	ctx context.Context, by identity.Actor, account string, rules payment.PackRules,
+) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
+		c, err := tx.lockedCustomer(ctx, by, account)
+		if err != nil {
+			return err
+		}
+		var rows []packRow
+		if err := tx.List(ctx, &rows, `UPDATE credit_packs SET expired = TRUE WHERE workspace_id = ? AND account = ?
+			AND NOT expired AND expires_at > 0 AND expires_at <= ? RETURNING `+packColumns,
+			by.Workspace, account, db.Micros(rules.Now)); err != nil {
+			return err
+		}
+		c.ExpirePacks(by, rules, db.Convert(rows, (*packRow).pack))
+		return tx.saveCustomer(ctx, by, c)
+	})
 }
 
 // savePackUsage stores how much was used of a credit pack.

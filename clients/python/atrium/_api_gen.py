@@ -2403,6 +2403,19 @@ class CreditPackCheckoutStartedData(TypedDict):
     """"""
 
 
+class CreditPackExpiredData(TypedDict):
+    """The data of credit_pack.expired: What was left of credit packs has expired."""
+
+    credit_pack_id: str
+    """"""
+
+    limits: Dict[str, int]
+    """"""
+
+    expires_at: str
+    """"""
+
+
 class CreditPackPurchase(TypedDict):
     """A type of the API."""
 
@@ -10100,6 +10113,13 @@ class CreditPackCheckoutStartedEvent(_EventBase):
     data: CreditPackCheckoutStartedData
 
 
+class CreditPackExpiredEvent(_EventBase):
+    """An event of the type credit_pack.expired."""
+
+    type: Literal["credit_pack.expired"]
+    data: CreditPackExpiredData
+
+
 class CreditPackPurchasedEvent(_EventBase):
     """An event of the type credit_pack.purchased."""
 
@@ -10953,6 +10973,7 @@ KnownEvent = Union[
     ConnectionRevokedEvent,
     ConnectionVerifiedEvent,
     CreditPackCheckoutStartedEvent,
+    CreditPackExpiredEvent,
     CreditPackPurchasedEvent,
     CreditPackRequestedEvent,
     DisputeClosedEvent,

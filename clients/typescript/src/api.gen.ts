@@ -1977,6 +1977,16 @@ export type CreditPackCheckoutStartedData = {
   quantity: number
 }
 
+/** The data of credit_pack.expired: What was left of credit packs has expired. */
+export type CreditPackExpiredData = {
+  /**  */
+  credit_pack_id: string
+  /**  */
+  limits: Record<string, number>
+  /**  */
+  expires_at: string
+}
+
 /**  */
 export type CreditPackPurchase = {
   /**  */
@@ -7825,6 +7835,7 @@ export type EventData = {
   'connection.revoked': ConnectionRevokedData
   'connection.verified': ConnectionVerifiedData
   'credit_pack.checkout_started': CreditPackCheckoutStartedData
+  'credit_pack.expired': CreditPackExpiredData
   'credit_pack.purchased': CreditPackPurchasedData
   'credit_pack.requested': CreditPackRequestedData
   'dispute.closed': DisputeClosedData

@@ -1270,6 +1270,7 @@ CREATE TABLE credit_packs (
     expires_at bigint NOT NULL,
     refunded boolean NOT NULL,
     disputed boolean NOT NULL,
+    expired boolean NOT NULL DEFAULT false,
     CONSTRAINT credit_packs_pkey PRIMARY KEY (workspace_id, account, feature, invoice_id),
     CONSTRAINT credit_packs_workspace_id_account_fkey FOREIGN KEY (workspace_id, account) REFERENCES payment_customers(workspace_id, account) ON DELETE CASCADE
 );
@@ -1942,4 +1943,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (232, true),
     (233, true),
     (234, true),
-    (237, true);
+    (237, true),
+    (238, true);

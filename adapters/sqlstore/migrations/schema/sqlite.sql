@@ -1303,7 +1303,7 @@ CREATE TABLE credit_packs (
 	bought_at BIGINT NOT NULL,
 	expires_at BIGINT NOT NULL, -- 0: it does not expire
 	refunded BOOLEAN NOT NULL,
-	disputed BOOLEAN NOT NULL,
+	disputed BOOLEAN NOT NULL, expired BOOLEAN NOT NULL DEFAULT FALSE,
 	PRIMARY KEY (workspace_id, account, feature, invoice_id),
 	FOREIGN KEY (workspace_id, account) REFERENCES payment_customers (workspace_id, account) ON DELETE CASCADE
 );
@@ -1480,3 +1480,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (232, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (233, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (234, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (237, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (238, 1);
