@@ -47,8 +47,8 @@ type GatewayCustomers interface {
 	// secrets stop working.
 	CancelSetupIntents(ctx context.Context, c payment.CustomerID) error
 
-	// Charged returns the customer who was charged; "" if there is no such charge, or it has none.
-	Charged(ctx context.Context, charge string) (payment.CustomerID, error)
+	// CustomerOf returns the customer of an object that an event is about; "" if it does not exist, or has none.
+	CustomerOf(ctx context.Context, about payment.Reference) (payment.CustomerID, error)
 
 	// Wallet returns all of a customer's payment methods. A method that is added does not become the default
 	// automatically.

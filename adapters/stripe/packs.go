@@ -35,13 +35,14 @@ func packSale(key string, pack *payment.Plan, quantity int) (map[string]string, 
 // soldPacks returns the credit packs that an invoice is for, or nil.
 func soldPacks(i *stripe.Invoice) *payment.PackSale {
 	sale := &payment.PackSale{Pack: payment.PlanID(i.Metadata[packOf]), Key: i.Metadata[madeBy]}
-	quantity, err := strconv.Atoi(i.Metadata[packQuantityOf])
-	days, worse := strconv.Atoi(i.Metadata[packDaysOf])
-	worst := json.Unmarshal([]byte(i.Metadata[packLimitsOf]), &sale.Limits)
-	if sale.Pack == "" || errors.Join(err, worse, worst) != nil || quantity < 1 || days < 0 {
+	sale.Quantity, _ = strconv.Atoi(i.Metadata[packQuantityOf]) // 0 if it is not a number
+	var err error
+	if sale.Days, err = strconv.Atoi(i.Metadata[packDaysOf]); err == nil {
+		err = json.Unmarshal([]byte(i.Metadata[packLimitsOf]), &sale.Limits)
+	}
+	if err != nil || sale.Pack == "" || sale.Quantity < 1 || sale.Days < 0 {
 		return nil
 	}
-	sale.Quantity, sale.Days = quantity, days
 	return sale
 }
 
@@ -78,7 +79,7 @@ func (g *Gateway) Buy(
 			return payment.InvoicePayment{}, afterEffect(&payment.UnsettledError{Refusal: refusal.Error()})
 		}
 	}
-	return p, err
+	return p, afterEffect(err) // otherwise an open invoice would be left that no one waits for
 }
 
 // isFinal reports whether a payment has failed, and no repetition of the call can change that.

@@ -115,15 +115,3 @@ func reasonOf(i *stripe.Invoice) payment.InvoiceReason {
 	}
 	return payment.OtherReason
 }
-
-// Charged implements ports.GatewayCustomers.
-func (g *Gateway) Charged(ctx context.Context, charge string) (payment.CustomerID, error) {
-	c, err := g.api.V1Charges.Retrieve(ctx, charge, &stripe.ChargeRetrieveParams{Params: g.readParams()})
-	switch {
-	case isMissing(err), err == nil && c.Customer == nil:
-		return "", nil
-	case err != nil:
-		return "", translate(err)
-	}
-	return payment.CustomerID(c.Customer.ID), nil
-}

@@ -40,6 +40,8 @@ type Config struct {
 // Gateway is an account at Stripe.
 type Gateway struct {
 	api     *stripe.Client
+	backend stripe.Backend // of api
+	key     secret.String
 	account string
 	live    bool // money moves
 
@@ -86,9 +88,9 @@ func New(c Config) *Gateway {
 	if c.BaseURL != "" {
 		config.URL = stripe.String(c.BaseURL)
 	}
-	return &Gateway{api: stripe.NewClient(c.SecretKey.Reveal(),
-		stripe.WithBackends(stripe.NewBackendsWithConfig(config))), account: c.Account,
-		live: Mode(c.SecretKey) == "live"}
+	backends := stripe.NewBackendsWithConfig(config)
+	return &Gateway{api: stripe.NewClient(c.SecretKey.Reveal(), stripe.WithBackends(backends)), backend: backends.API,
+		key: c.SecretKey, account: c.Account, live: Mode(c.SecretKey) == "live"}
 }
 
 // Mode returns a secret key's mode: live, in which money moves, or test. The two modes have separate customers.

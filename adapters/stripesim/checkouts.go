@@ -116,19 +116,15 @@ func (s *account) lapse(c *checkout) {
 }
 
 func (s *account) checkout(id string) *checkout {
-	i := slices.IndexFunc(s.checkouts, func(c *checkout) bool { return c.ID == id })
-	if i < 0 {
-		return nil
+	page := find(s.checkouts, func(c *checkout) bool { return c.ID == id })
+	if page != nil {
+		s.lapse(page)
 	}
-	s.lapse(s.checkouts[i])
-	return s.checkouts[i]
+	return page
 }
 
 func (s *account) readCheckout(_ form, r *http.Request) any {
-	if c := s.checkout(r.PathValue("id")); c != nil {
-		return s.showCheckout(c)
-	}
-	return missing(404, "session")
+	return display(s.checkout(r.PathValue("id")), s.showCheckout)
 }
 
 // expireCheckout refuses to expire a page that is not open (https://docs.stripe.com/api/checkout/sessions/expire).

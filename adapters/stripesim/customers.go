@@ -52,19 +52,11 @@ type paymentIntent struct {
 }
 
 func (s *account) customer(id string) *customer {
-	i := slices.IndexFunc(s.customers, func(c *customer) bool { return c.ID == id && !c.Deleted })
-	if i < 0 {
-		return nil
-	}
-	return s.customers[i]
+	return find(s.customers, func(c *customer) bool { return c.ID == id && !c.Deleted })
 }
 
 func (c *customer) method(id string) *method {
-	i := slices.IndexFunc(c.methods, func(m *method) bool { return m.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return c.methods[i]
+	return find(c.methods, func(m *method) bool { return m.ID == id })
 }
 
 func orNull(text string) any {
@@ -164,11 +156,13 @@ func (s *account) readMethod(_ form, r *http.Request) any {
 	if c == nil {
 		return missing(404, "customer")
 	}
-	m := c.method(r.PathValue("method"))
-	if m == nil {
-		return missing(404, "payment_method")
-	}
-	return m.show()
+	return display(c.method(r.PathValue("method")), (*method).show)
+}
+
+// readOwnMethod is GET /v1/payment_methods/{id}, also for one that was detached.
+func (s *account) readOwnMethod(_ form, r *http.Request) any {
+	m := find(s.methods, func(m *method) bool { return m.ID == r.PathValue("id") })
+	return display(m, (*method).show)
 }
 
 // detach is POST /v1/payment_methods/{id}/detach. It refuses a method that belongs to no customer.
@@ -221,6 +215,10 @@ func (s *account) listSetupIntents(f form, r *http.Request) any {
 		s.showSetup)
 }
 
+func (s *account) readSetupIntent(_ form, r *http.Request) any {
+	return display(s.setups[r.PathValue("id")], s.showSetup)
+}
+
 // cancelSetupIntent is POST /v1/setup_intents/{id}/cancel. One that succeeded cannot be canceled.
 func (s *account) cancelSetupIntent(_ form, r *http.Request) any {
 	i := s.setups[r.PathValue("id")]
@@ -252,9 +250,5 @@ func (s *account) showPayment(i *paymentIntent) map[string]any {
 }
 
 func (s *account) readPaymentIntent(_ form, r *http.Request) any {
-	i := s.payments[r.PathValue("id")]
-	if i == nil {
-		return missing(404, "intent")
-	}
-	return s.showPayment(i)
+	return display(s.payments[r.PathValue("id")], s.showPayment)
 }

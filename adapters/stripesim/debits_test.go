@@ -42,11 +42,19 @@ func TestTheTableOfTestAccountsIsSound(t *testing.T) {
 // debtor returns a customer with a bank account as the default, and a subscription in euros that is charged to it.
 func (g gateway) debtor(t *testing.T, account string) (payment.CustomerID, payment.GatewaySubscription) {
 	t.Helper()
+	return g.buyer(t, account, plans[len(plans)-1])
+}
+
+// buyer returns a customer who has bought a plan with a test card or account.
+func (g gateway) buyer(
+	t *testing.T, account string, plan payment.Plan,
+) (payment.CustomerID, payment.GatewaySubscription) {
+	t.Helper()
 	c, err := g.CreateCustomer(t.Context(), "c", payment.Details{})
 	require.NoError(t, err)
 	method, _ := g.add(t, c, account)
 	require.NoError(t, g.SetDefault(t.Context(), "d", c, method))
-	s, err := g.Subscribe(t.Context(), "s", c, payment.Order{Plan: plans[len(plans)-1], Quantity: 1})
+	s, err := g.Subscribe(t.Context(), "s", c, payment.Order{Plan: plan, Quantity: 1})
 	require.NoError(t, err)
 	return c, s
 }

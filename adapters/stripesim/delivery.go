@@ -59,6 +59,16 @@ var kinds = [][2]string{
 	{"pi", "payment_intent"}, {"cs", "checkout.session"}, {"re", "refund"}, {"du", "dispute"}, {"cn", "credit_note"},
 }
 
+// thin returns an event that names its object (https://docs.stripe.com/api/v2/core/events/object).
+func (e *event) thin() map[string]any {
+	return map[string]any{
+		"id": e.ID, "object": "v2.core.event", "type": "v1." + e.Type, "livemode": false, "context": nil,
+		"created": e.At.Format(time.RFC3339Nano), "related_object": map[string]any{
+			"id": e.About, "type": e.Object, "url": "/v1/" + strings.ReplaceAll(e.Object, ".", "/") + "s/" + e.About,
+		},
+	}
+}
+
 // report emits the events about what has changed (https://docs.stripe.com/api/events/types).
 func (s *account) report(bodies map[string][]byte) {
 	ids := slices.Sorted(maps.Keys(bodies))
@@ -260,10 +270,14 @@ func (s *Simulator) send(ctx context.Context, customer string, e *event) error {
 	case e.Object != "customer":
 		object["customer"] = customer
 	}
-	body, err := json.Marshal(map[string]any{
+	envelope := map[string]any{
 		"id": e.ID, "object": "event", "type": e.Type, "api_version": "sandbox", "created": e.At.Unix(),
 		"livemode": false, "pending_webhooks": 1, "data": map[string]any{"object": object},
-	})
+	}
+	if s.Thin {
+		envelope = e.thin()
+	}
+	body, err := json.Marshal(envelope)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ const (
 	WebPage          Fault = "web_page"         // an HTML page with the status 200 after the effect
 )
 
-// Faults are those that a Script can have and that end when a call is repeated: all of them but Failed.
+// Faults are those that a Script can have and that end when a call is repeated: all of them but Failed and Denied.
 func Faults() []Fault {
 	return []Fault{Silent, SilentAfter, Unavailable, UnavailableAfter, RateLimited, Lost, Garbage}
 }
@@ -39,7 +39,7 @@ func Faults() []Fault {
 // ParseFault reads the name of a fault for a Script.
 func ParseFault(name string) (Fault, bool) {
 	f := Fault(name)
-	return f, f == Fine || f == Failed || slices.Contains(Faults(), f)
+	return f, slices.Contains([]Fault{Fine, Failed, Denied}, f) || slices.Contains(Faults(), f)
 }
 
 // hasEffect reports whether the call has taken effect when it fails.

@@ -264,19 +264,12 @@ func (i *invoice) void() {
 }
 
 func (s *account) invoice(id string) *invoice {
-	n := slices.IndexFunc(s.invoices, func(i *invoice) bool { return i.ID == id })
-	if n < 0 {
-		return nil
-	}
-	return s.invoices[n]
+	return find(s.invoices, func(i *invoice) bool { return i.ID == id })
 }
 
 func (s *account) readInvoice(f form, r *http.Request) any {
-	i := s.invoice(r.PathValue("id"))
-	if i == nil {
-		return missing(404, "invoice")
-	}
-	return s.showInvoice(i, f.expanded())
+	return display(s.invoice(r.PathValue("id")),
+		func(i *invoice) map[string]any { return s.showInvoice(i, f.expanded()) })
 }
 
 func (s *account) finalizeInvoice(_ form, r *http.Request) any {

@@ -79,6 +79,14 @@ type itemForm struct {
 	taxed         []string
 }
 
+// count returns the quantity of i, or another one if none was sent.
+func (i *itemForm) count(other int64) int64 {
+	if i.quantity == nil {
+		return other
+	}
+	return *i.quantity
+}
+
 // items reads the parameters of items, at prefix[0] and so on.
 func (f form) items(prefix string) (items []itemForm, refused *refusal) {
 	for n := 0; ; n++ {
@@ -139,23 +147,14 @@ func (s *account) sold(f form, prefix string, base *terms) (t terms, refused *re
 			return fail(invalid(i.at))
 		case other >= 0:
 			e := base.Extras[other]
-			if e.Taxed, e.Quantity = i.taxed, 0; i.quantity != nil {
-				e.Quantity = *i.quantity
-			}
+			e.Taxed, e.Quantity = i.taxed, i.count(0)
 			t.Extras = append(t.Extras, e)
 		case metered != nil && t.Meter == nil:
 			t.Meter = metered
 		case licensed != nil && !planned:
-			t.Plan, t.Quantity, t.Taxed, planned = *licensed, 1, i.taxed, true
-			if i.quantity != nil {
-				t.Quantity = *i.quantity
-			}
+			t.Plan, t.Quantity, t.Taxed, planned = *licensed, i.count(1), i.taxed, true
 		case licensed != nil && base.Plan.PriceRef == "": // the first item of something new is the plan's
-			e := extra{ID: s.id("si"), Price: *licensed, Quantity: 1, Taxed: i.taxed}
-			if i.quantity != nil {
-				e.Quantity = *i.quantity
-			}
-			t.Extras = append(t.Extras, e)
+			t.Extras = append(t.Extras, extra{s.id("si"), *licensed, false, i.count(1), i.taxed})
 		default:
 			return fail(invalid(i.at))
 		}
@@ -190,9 +189,7 @@ func (s *account) changed(u *subscription, f form, prefix string) (t terms, refu
 			if licensed != nil {
 				t.Plan = *licensed
 			}
-			if i.quantity != nil {
-				t.Quantity = *i.quantity
-			}
+			t.Quantity = i.count(t.Quantity)
 		case i.id == u.MeterItem && i.id != "" && i.deleted:
 			t.Meter = nil
 		case i.id == u.MeterItem && i.id != "" && licensed == nil:
@@ -202,17 +199,11 @@ func (s *account) changed(u *subscription, f form, prefix string) (t terms, refu
 		case i.id == "" && metered != nil && t.Meter == nil:
 			t.Meter = metered
 		case i.id == "" && licensed != nil && !i.deleted: // of another price than all others, or it is refused below
-			e := extra{ID: s.id("si"), Price: *licensed, Quantity: 1, Taxed: i.taxed}
-			if i.quantity != nil {
-				e.Quantity = *i.quantity
-			}
-			t.Extras = append(t.Extras, e)
+			t.Extras = append(t.Extras, extra{s.id("si"), *licensed, false, i.count(1), i.taxed})
 		case i.id != "" && other >= 0 && i.deleted:
 			t.Extras = slices.Delete(t.Extras, other, other+1)
 		case i.id != "" && other >= 0 && i.price == "":
-			if i.quantity != nil {
-				t.Extras[other].Quantity = *i.quantity
-			}
+			t.Extras[other].Quantity = i.count(t.Extras[other].Quantity)
 		default:
 			return fail(invalid(i.at))
 		}

@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -56,12 +55,11 @@ func (s *Simulator) pageID(l payment.SandboxLink) (string, error) {
 // page returns a page that is shown: while it is open, and after a payer has completed it, for as long.
 // payment.ErrPageNotFound for others.
 func (s *account) page(id string) (*checkout, error) {
-	i := slices.IndexFunc(s.checkouts, func(c *checkout) bool { return c.ID == id })
-	if i < 0 || s.checkouts[i].Status == "expired" ||
-		!s.now().Before(s.checkouts[i].Created.Add(s.checkouts[i].lasts())) {
+	page := find(s.checkouts, func(c *checkout) bool { return c.ID == id })
+	if page == nil || page.Status == "expired" || !s.now().Before(page.Created.Add(page.lasts())) {
 		return nil, payment.ErrPageNotFound
 	}
-	return s.checkouts[i], nil
+	return page, nil
 }
 
 // Page implements ports.SandboxPayer.

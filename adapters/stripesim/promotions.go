@@ -51,11 +51,7 @@ func promotionOf(id string) *promotion {
 	if d := couponOf(id); d != nil {
 		return &promotion{Discount: *d}
 	}
-	n := slices.IndexFunc(promotions, func(p *promotion) bool { return p.id() == id })
-	if n < 0 {
-		return nil
-	}
-	return promotions[n]
+	return find(promotions, func(p *promotion) bool { return p.id() == id })
 }
 
 // begin returns a promotion code's discount when it is redeemed at a time.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -78,18 +77,11 @@ func (s *account) showCharge(c *Charge) map[string]any {
 }
 
 func (s *account) charge(id string) *Charge {
-	i := slices.IndexFunc(s.charges, func(c *Charge) bool { return c.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return s.charges[i]
+	return find(s.charges, func(c *Charge) bool { return c.ID == id })
 }
 
 func (s *account) readCharge(_ form, r *http.Request) any {
-	if c := s.charge(r.PathValue("id")); c != nil {
-		return s.showCharge(c)
-	}
-	return missing(404, "id")
+	return display(s.charge(r.PathValue("id")), s.showCharge)
 }
 
 func (s *account) listCharges(f form, r *http.Request) any {
@@ -102,11 +94,42 @@ func (s *account) listDisputes(f form, r *http.Request) any {
 	if c == nil {
 		return missing(404, "charge")
 	}
-	return list(f, r.URL.Path, s.disputesOf(c.ID), func(d *dispute) map[string]any {
+	return list(f, r.URL.Path, s.disputesOf(c.ID), s.showDispute)
+}
+
+func (s *account) readDispute(_ form, r *http.Request) any {
+	return display(find(s.disputes, func(d *dispute) bool { return d.ID == r.PathValue("id") }), s.showDispute)
+}
+
+func (s *account) showDispute(d *dispute) map[string]any {
+	c := s.charge(d.Charge)
+	return map[string]any{
+		"id": d.ID, "object": "dispute", "amount": d.Amount, "charge": d.Charge, "created": d.Created.Unix(),
+		"currency": c.Currency, "is_charge_refundable": isInquiry(d), "livemode": false,
+		"metadata": map[string]string{}, "payment_intent": orNull(c.Intent), "reason": d.Reason, "status": d.Status,
+	}
+}
+
+func (s *account) readRefund(_ form, r *http.Request) any {
+	one := find(s.refunds, func(f *refund) bool { return f.ID == r.PathValue("id") })
+	return display(one, func(f *refund) map[string]any {
+		c := s.charge(f.Charge)
 		return map[string]any{
-			"id": d.ID, "object": "dispute", "amount": d.Amount, "charge": d.Charge, "created": d.Created.Unix(),
-			"currency": c.Currency, "is_charge_refundable": isInquiry(d), "livemode": false,
-			"metadata": map[string]string{}, "payment_intent": orNull(c.Intent), "reason": d.Reason, "status": d.Status,
+			"id": f.ID, "object": "refund", "amount": f.Amount, "charge": f.Charge, "created": f.Created.Unix(),
+			"currency": c.Currency, "metadata": map[string]string{}, "payment_intent": orNull(c.Intent),
+			"status": f.Status,
+		}
+	})
+}
+
+// readCreditNote is GET /v1/credit_notes/{id}, with what tells whose it is.
+func (s *account) readCreditNote(_ form, r *http.Request) any {
+	one := find(s.notes, func(n *creditNote) bool { return n.ID == r.PathValue("id") })
+	return display(one, func(n *creditNote) map[string]any {
+		i := s.invoice(n.Invoice)
+		return map[string]any{
+			"id": n.ID, "object": "credit_note", "amount": n.Amount, "created": n.Created.Unix(),
+			"currency": i.Currency, "customer": i.Customer, "invoice": i.ID, "livemode": false,
 		}
 	})
 }
@@ -154,11 +177,11 @@ func (s *account) paidBy(id payment.InvoiceID) (*Charge, error) {
 	if i == nil {
 		return nil, payment.ErrInvoiceNotFound
 	}
-	n := slices.IndexFunc(s.charges, func(c *Charge) bool { return c.Invoice == i.ID })
-	if n < 0 {
+	c := find(s.charges, func(c *Charge) bool { return c.Invoice == i.ID })
+	if c == nil {
 		return nil, ErrNotPaid
 	}
-	return s.charges[n], nil
+	return c, nil
 }
 
 // onCharge changes the charge that has paid an invoice.
@@ -211,13 +234,12 @@ func (s *Simulator) Dispute(ctx context.Context, i payment.InvoiceID, isInquiry 
 // is closed without a dispute if it is won, and becomes a dispute otherwise. ErrNoDispute.
 func (s *Simulator) CloseDispute(ctx context.Context, id string, isWon bool) error {
 	return s.change(ctx, CustomerOf(id), func(a *account) error {
-		n := slices.IndexFunc(a.disputes, func(d *dispute) bool {
+		d := find(a.disputes, func(d *dispute) bool {
 			return d.ID == id && strings.HasSuffix(d.Status, "needs_response")
 		})
-		if n < 0 {
+		switch {
+		case d == nil:
 			return ErrNoDispute
-		}
-		switch d := a.disputes[n]; {
 		case isInquiry(d) && isWon:
 			d.Status = "warning_closed"
 		case isInquiry(d):

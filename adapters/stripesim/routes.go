@@ -44,6 +44,7 @@ var routes = map[string]route{
 		"wallet", (*account).listMethods,
 	},
 	"GET /v1/customers/{id}/payment_methods/{method}": {"", "", (*account).readMethod},
+	"GET /v1/payment_methods/{id}":                    {"", "", (*account).readOwnMethod},
 	"POST /v1/payment_methods/{id}/detach":            {"", "detach", (*account).detach},
 	"POST /v1/setup_intents": {
 		"customer usage metadata automatic_payment_methods",
@@ -53,6 +54,7 @@ var routes = map[string]route{
 		"customer limit starting_after",
 		"", (*account).listSetupIntents,
 	},
+	"GET /v1/setup_intents/{id}":         {"", "", (*account).readSetupIntent},
 	"POST /v1/setup_intents/{id}/cancel": {"", "", (*account).cancelSetupIntent},
 	"GET /v1/payment_intents/{id}":       {"", "", (*account).readPaymentIntent},
 	"GET /v1/prices/{id}":                {"expand", "", (*account).readPrice},
@@ -123,6 +125,9 @@ var routes = map[string]route{
 		"charge limit starting_after",
 		"", (*account).listDisputes,
 	},
+	"GET /v1/disputes/{id}":     {"", "", (*account).readDispute},
+	"GET /v1/refunds/{id}":      {"", "", (*account).readRefund},
+	"GET /v1/credit_notes/{id}": {"", "", (*account).readCreditNote},
 	"GET /v1/promotion_codes": {
 		"code active limit starting_after expand",
 		"promotion", (*account).listPromotions,
@@ -206,6 +211,22 @@ func (f form) expanded() []string {
 		}
 	}
 	return all
+}
+
+// find returns the first object that matches, or nil.
+func find[T any](all []*T, matches func(*T) bool) *T {
+	if n := slices.IndexFunc(all, matches); n >= 0 {
+		return all[n]
+	}
+	return nil
+}
+
+// display returns an object as show shows it, or that it does not exist if it is nil.
+func display[T any](one *T, show func(*T) map[string]any) any {
+	if one == nil {
+		return missing(404, "id")
+	}
+	return show(one)
 }
 
 // list returns a page of objects, which must be in order.

@@ -47,6 +47,9 @@ type Config struct {
 	// delivery fails is delivered again after the next call.
 	Deliver func(ctx context.Context, body []byte, signature string) error
 
+	// Thin makes events name their object, which receivers then read, instead of the object's customer.
+	Thin bool
+
 	// Unknown is called with each call or parameter that the simulator does not know, and refuses; nil: it is only
 	// refused.
 	Unknown func(call string)

@@ -82,9 +82,11 @@ func (s *account) showSubscription(u *subscription, expanded []string) map[strin
 	u.showPause(out)
 	out["discounts"] = showDiscounts(u.discounts(), u, expanded)
 	if p := u.Pending; p != nil {
-		item := map[string]any{"id": u.Item, "object": "subscription_item", "quantity": p.Quantity,
-			"price": showPrice(p.Plan)}
-		out["pending_update"] = map[string]any{"expires_at": p.Expires.Unix(), "subscription_items": []any{item}}
+		next := *u
+		next.terms = p.terms
+		out["pending_update"] = map[string]any{
+			"expires_at": p.Expires.Unix(), "subscription_items": next.showItems(expanded),
+		}
 	}
 	latest := u.latest
 	if u.Pending != nil {
@@ -113,11 +115,7 @@ func (s *account) showSubscription(u *subscription, expanded []string) map[strin
 }
 
 func (s *account) subscription(id string) *subscription {
-	i := slices.IndexFunc(s.subscriptions, func(u *subscription) bool { return u.ID == id })
-	if i < 0 {
-		return nil
-	}
-	return s.subscriptions[i]
+	return find(s.subscriptions, func(u *subscription) bool { return u.ID == id })
 }
 
 // subscribe is POST /v1/subscriptions. It refuses parameters that Atrium does not send rather than guess their effect.
@@ -197,11 +195,8 @@ func (s *account) listSubscriptions(f form, r *http.Request) any {
 }
 
 func (s *account) readSubscription(f form, r *http.Request) any {
-	u := s.subscription(r.PathValue("id"))
-	if u == nil {
-		return missing(404, "id")
-	}
-	return s.showSubscription(u, f.expanded())
+	return display(s.subscription(r.PathValue("id")),
+		func(u *subscription) map[string]any { return s.showSubscription(u, f.expanded()) })
 }
 
 // updateSubscription is POST /v1/subscriptions/{id}. All checks come before the first change, because a refused request

@@ -29,8 +29,8 @@ func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind payment.
 		return err
 	}
 	ours := e.Account == t.Connected
-	if ours && e.Charge != "" {
-		if e.Customer, err = s.charged(ctx, t, e.Charge); err != nil {
+	if ours && e.About.ID != "" {
+		if e.Customer, err = s.customerOf(ctx, t, e.About); err != nil {
 			return err // and the gateway delivers the event again
 		}
 	}
@@ -62,12 +62,12 @@ func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind payment.
 	})
 }
 
-// charged returns the customer that was charged, or "".
-func (s *Service) charged(ctx context.Context, t Terms, charge string) (payment.CustomerID, error) {
+// customerOf returns the customer of what an event is about, or "".
+func (s *Service) customerOf(ctx context.Context, t Terms, about payment.Reference) (payment.CustomerID, error) {
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
 	c, err := callWithRetry(callCtx, func(ctx context.Context) (payment.CustomerID, error) {
-		return t.Gateway.Charged(ctx, charge)
+		return t.Gateway.CustomerOf(ctx, about)
 	})
 	if rejected(err) { // a retry would be refused, too; the next audit finds what the event is about
 		return "", nil

@@ -83,7 +83,8 @@ func TestAnEventAboutARefundOrADisputeIsItsCustomers(t *testing.T) {
 		} {
 			t.Run(object+" "+name, func(t *testing.T) {
 				s := newMocked(t)
-				s.customers.Charged(any, "ch_1").AnyTimes().Return(tt.customer, tt.failure)
+				s.customers.CustomerOf(any, payment.Reference{Kind: "charge", ID: "ch_1"}).AnyTimes().
+					Return(tt.customer, tt.failure)
 				s.payments.EXPECT().Find(any, any, any, payment.CustomerID("cus_1")).AnyTimes().Return(
 					identity.WorkspaceID("acme"), nil)
 				if tt.state != "" {

@@ -210,10 +210,10 @@ type paymentSandboxProvokeCommand struct {
 // Help implements kong.HelpProvider.
 func (paymentSandboxProvokeCommand) Help() string {
 	return `Simulates failures of a gateway, to test your application. The results of calls are ok, timeout,
-timeout_after, error, error_after, error_kept, rate_limited, reset and garbage. A call that fails with a kind that ends
-in _after has taken effect; a call that only reads does not fail with it unless it is named. With --call,
-the failures wait for calls of that name: wallet reads a customer's payment methods, subscriptions and
-invoices read those.
+timeout_after, error, error_after, error_kept, rate_limited, denied (as by a key without rights), reset and
+garbage. A call that fails with a kind that ends in _after has taken effect; a call that only reads does not
+fail with it unless it is named. With --call, the failures wait for calls of that name: wallet reads a
+customer's payment methods, subscriptions and invoices read those.
 
 Examples:
   atrium payments sandbox provoke timeout_after timeout_after timeout_after

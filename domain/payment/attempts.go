@@ -134,7 +134,7 @@ func (c *Customer) unpaused() error {
 // TellsOfDecline reports whether e is about a declined card. This includes failed renewals: gateways retry them only a
 // few times within weeks, which never reaches the limit.
 func (e *Event) TellsOfDecline() bool {
-	object, outcome, _ := strings.Cut(e.Type, ".")
+	object, outcome, _ := strings.Cut(strings.TrimPrefix(e.Type, "v1."), ".") // of thin events
 	return (object == "setup_intent" && outcome == "setup_failed") || (object == "payment_intent" &&
 		outcome == "payment_failed")
 }

@@ -36,7 +36,7 @@ type Event struct {
 	Gateway    GatewayKind
 	Type       string
 	Customer   CustomerID // the customer that it is about; "" for none
-	Charge     string     // that a refund or a dispute is about, whose events do not name the customer; not stored
+	About      Reference  // whose customer it is, if it does not name the customer; not stored
 	Workspace  identity.WorkspaceID
 	State      EventState
 	Attempts   int
@@ -44,6 +44,12 @@ type Event struct {
 	CreatedAt  time.Time
 	ReceivedAt time.Time
 	EndedAt    time.Time // zero until it is done, ignored or dead
+}
+
+// Reference names an object at the gateway, as Stripe's events do.
+type Reference struct {
+	Kind string // such as charge or checkout.session
+	ID   string // "" for no object
 }
 
 // Tolerance is a signature's greatest age. A signature's time can be as far in the future.
@@ -113,7 +119,7 @@ func ParseEvent(body []byte) (*Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range []string{e.ID, e.Type, e.Account, string(e.Customer), e.Charge} {
+	for _, text := range []string{e.ID, e.Type, e.Account, string(e.Customer), e.About.Kind, e.About.ID} {
 		if len(text) > 255 || strings.Contains(text, "\x00") { // no store would accept it
 			return nil, ErrEventMalformed
 		}
@@ -134,7 +140,8 @@ func parseEnvelope(body []byte) (*Event, error) {
 	return parseSnapshot(body)
 }
 
-// parseThinEvent reads an event of the v2 API, which names an object instead of containing it.
+// parseThinEvent reads an event of the v2 API, which names an object instead of containing it. Since the API version
+// 2026-09-30.endive there are such events about objects of the v1 API, with types such as v1.invoice.paid.
 func parseThinEvent(body []byte) (*Event, error) {
 	var in struct {
 		ID      string    `json:"id"`
@@ -150,8 +157,10 @@ func parseThinEvent(body []byte) (*Event, error) {
 		return nil, ErrEventMalformed
 	}
 	e := &Event{ID: in.ID, Type: in.Type, Account: in.Context, CreatedAt: in.Created.UTC()}
-	if in.Related.Type == "customer" {
-		e.Customer = CustomerID(in.Related.ID)
+	if about := (Reference{in.Related.Type, in.Related.ID}); about.Kind == "customer" {
+		e.Customer = CustomerID(about.ID)
+	} else {
+		e.About = about
 	}
 	return e, nil
 }
@@ -191,7 +200,7 @@ func parseSnapshot(body []byte) (*Event, error) {
 	case json.Unmarshal(in.Data.Object.Customer, &object) == nil && object.ID != "":
 		e.Customer = object.ID
 	case in.Data.Object.Object == "refund", in.Data.Object.Object == "dispute":
-		e.Charge = in.Data.Object.Charge
+		e.About = Reference{"charge", in.Data.Object.Charge}
 	default:
 		e.Customer = CustomerID(in.Data.Previous.Customer)
 	}

@@ -49,7 +49,7 @@ func TestSignatures(t *testing.T) {
 func TestEnvelopesOfEvents(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body string
-		want payment.CustomerID
+		want string // the customer, or what it is about
 		err  error
 	}{
 		"a customer itself": {
@@ -62,9 +62,15 @@ func TestEnvelopesOfEvents(t *testing.T) {
 			`{"id":"evt_1","object":"v2.core.event",` +
 				`"type":"v1.billing.meter.error_report_triggered","livemode":false,"created":"2024-09-17T06:20:52.246Z",` +
 				`"related_object":{"id":"mtr_test_61R9IeP0SgKbYROOx41PEAQhH0qO23oW","type":"billing.meter",` +
-				`"url":"/v1/billing/meters/mtr_test_61R9IeP0SgKbYROOx41PEAQhH0qO23oW"}}`, "", nil},
+				`"url":"/v1/billing/meters/mtr_test_61R9IeP0SgKbYROOx41PEAQhH0qO23oW"}}`,
+			"billing.meter mtr_test_61R9IeP0SgKbYROOx41PEAQhH0qO23oW", nil},
 		"a thin event without an object": {`{"id":"evt_1","object":"v2.core.event","type":"v2.core.event_destination.ping",` +
 			`"context":null,"created":"2025-01-01T00:00:00.000Z","related_object":null}`, "", nil},
+		"a thin event about what belongs to one": {`{"id":"evt_1","object":"v2.core.event","type":"v1.invoice.paid",` +
+			`"created":"2026-10-01T00:00:00.000Z","related_object":{"id":"in_1","type":"invoice","url":"/v1/invoices/in_1"}}`,
+			"invoice in_1", nil},
+		"a refund": {`{"id":"evt_1","object":"event","type":"refund.created","data":{"object":{"id":"re_1","object":"refund",` +
+			`"charge":"ch_1"}}}`, "charge ch_1", nil},
 		"a thin event about a customer": {`{"id":"evt_1","object":"v2.core.event","type":"v1.customer.updated",` +
 			`"created":"2025-01-01T00:00:00.000Z","related_object":{"id":"cus_1","type":"customer","url":"/v1/customers/x"}}`,
 			"cus_1", nil},
@@ -85,7 +91,10 @@ func TestEnvelopesOfEvents(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e, err := payment.ParseEvent([]byte(tt.body))
 			require.ErrorIs(t, err, tt.err)
-			assert.That(t, err != nil || (e.Customer == tt.want && e.ID == "evt_1"), "%+v", e)
+			if err == nil {
+				got := strings.TrimSpace(string(e.Customer) + e.About.Kind + " " + e.About.ID)
+				assert.That(t, got == tt.want && e.ID == "evt_1", "%+v", e)
+			}
 		})
 	}
 }

@@ -95,21 +95,6 @@ func (mr *MockGatewayMockRecorder) CancelSetupIntents(ctx, c interface{}) *gomoc
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CancelSetupIntents", reflect.TypeOf((*MockGateway)(nil).CancelSetupIntents), ctx, c)
 }
 
-// Charged mocks base method.
-func (m *MockGateway) Charged(ctx context.Context, charge string) (payment.CustomerID, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Charged", ctx, charge)
-	ret0, _ := ret[0].(payment.CustomerID)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// Charged indicates an expected call of Charged.
-func (mr *MockGatewayMockRecorder) Charged(ctx, charge interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Charged", reflect.TypeOf((*MockGateway)(nil).Charged), ctx, charge)
-}
-
 // Checkout mocks base method.
 func (m *MockGateway) Checkout(ctx context.Context, key string, c payment.CustomerID, o payment.CheckoutOrder) (string, error) {
 	m.ctrl.T.Helper()
@@ -153,6 +138,21 @@ func (m *MockGateway) CreateSetupIntent(ctx context.Context, key string, c payme
 func (mr *MockGatewayMockRecorder) CreateSetupIntent(ctx, key, c, u interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CreateSetupIntent", reflect.TypeOf((*MockGateway)(nil).CreateSetupIntent), ctx, key, c, u)
+}
+
+// CustomerOf mocks base method.
+func (m *MockGateway) CustomerOf(ctx context.Context, about payment.Reference) (payment.CustomerID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "CustomerOf", ctx, about)
+	ret0, _ := ret[0].(payment.CustomerID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// CustomerOf indicates an expected call of CustomerOf.
+func (mr *MockGatewayMockRecorder) CustomerOf(ctx, about interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CustomerOf", reflect.TypeOf((*MockGateway)(nil).CustomerOf), ctx, about)
 }
 
 // Detach mocks base method.
@@ -440,21 +440,6 @@ func (mr *MockGatewayCustomersMockRecorder) CancelSetupIntents(ctx, c interface{
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CancelSetupIntents", reflect.TypeOf((*MockGatewayCustomers)(nil).CancelSetupIntents), ctx, c)
 }
 
-// Charged mocks base method.
-func (m *MockGatewayCustomers) Charged(ctx context.Context, charge string) (payment.CustomerID, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Charged", ctx, charge)
-	ret0, _ := ret[0].(payment.CustomerID)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// Charged indicates an expected call of Charged.
-func (mr *MockGatewayCustomersMockRecorder) Charged(ctx, charge interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Charged", reflect.TypeOf((*MockGatewayCustomers)(nil).Charged), ctx, charge)
-}
-
 // CreateCustomer mocks base method.
 func (m *MockGatewayCustomers) CreateCustomer(ctx context.Context, key string, d payment.Details) (payment.CustomerID, error) {
 	m.ctrl.T.Helper()
@@ -483,6 +468,21 @@ func (m *MockGatewayCustomers) CreateSetupIntent(ctx context.Context, key string
 func (mr *MockGatewayCustomersMockRecorder) CreateSetupIntent(ctx, key, c, u interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CreateSetupIntent", reflect.TypeOf((*MockGatewayCustomers)(nil).CreateSetupIntent), ctx, key, c, u)
+}
+
+// CustomerOf mocks base method.
+func (m *MockGatewayCustomers) CustomerOf(ctx context.Context, about payment.Reference) (payment.CustomerID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "CustomerOf", ctx, about)
+	ret0, _ := ret[0].(payment.CustomerID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// CustomerOf indicates an expected call of CustomerOf.
+func (mr *MockGatewayCustomersMockRecorder) CustomerOf(ctx, about interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CustomerOf", reflect.TypeOf((*MockGatewayCustomers)(nil).CustomerOf), ctx, about)
 }
 
 // Detach mocks base method.

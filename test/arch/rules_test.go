@@ -211,7 +211,7 @@ var unscoped = map[string]string{
 	"SandboxPayer.Page":                   "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.Complete":               "as GatewayCustomers.CreateCustomer",
 	"SandboxPayer.EndAtPeriodEnd":         "as GatewayCustomers.CreateCustomer",
-	"GatewayCustomers.Charged":            "as GatewayCustomers.CreateCustomer",
+	"GatewayCustomers.CustomerOf":         "as GatewayCustomers.CreateCustomer",
 	"GatewayMeters.Buy":                   "as GatewayCustomers.CreateCustomer",
 	"GatewayAdjustments.Free":             "as GatewayCustomers.CreateCustomer",
 	"GatewayAdjustments.Grant":            "as GatewayCustomers.CreateCustomer",

@@ -50,6 +50,16 @@ func gatewayConfirmations(t *testing.T, g GatewayStage) {
 	must(t, func() error { _, err := g.Amend(ctx, k, c, h.ID, g.more(2)); return err }())
 	_, n = g.paid(t, c)
 	assert.Equal(t, "invoices", n, 2)
+	t.Run("an add-on waits for the payer, too", func(t *testing.T) {
+		c := g.customer(t, "4242")
+		h := g.mustSubscribe(t, c, g.order(0))
+		must(t, g.SetDefault(ctx, key(), c, g.AddCard(t, c, "3155")))
+		change, err := g.Amend(ctx, key(), c, h.ID, addOnOrder(h, 2))
+		must(t, err)
+		require.That(t, change.Confirming && change.Action != nil && len(change.Items) == len(h.Items), "%+v", change)
+		g.Authenticate(t, c, change.Action)
+		wantItems(t, *g.only(t, c), map[string]int{AddOn.Ref: 2, h.Rate.Ref: h.Quantity})
+	})
 	t.Run("a scheduled change stays, and the upgrade is declined", func(t *testing.T) {
 		c := g.customer(t, "4242")
 		o := g.order(0)

@@ -30,22 +30,21 @@ func (g GatewayStage) wantPacks(t *testing.T, c payment.CustomerID, key string, 
 	require.That(t, i.Pack != nil && i.Status == status && i.Total == 1000 && i.Subscription == "", "%+v", i)
 	assert.That(t, i.Pack.Pack == "pack" && i.Pack.Quantity == 2 && i.Pack.Limits["messages"] == 10 &&
 		i.Pack.Days == 30 && i.Pack.Key == key, "%+v", i.Pack)
-	assert.That(t, len(i.Credits()) == 1 == (status == payment.Paid), "credits %+v", i.Credits())
+	assert.That(t, (len(i.Credits()) == 1) == (status == payment.Paid), "credits %+v", i.Credits())
 }
 
 func gatewayPacks(t *testing.T, g GatewayStage) {
 	ctx := t.Context()
 	t.Run("only a price that is charged once is one of a credit pack", func(t *testing.T) {
-		recurring, monthly := Pack, g.Plans[0]
-		recurring.PriceRef, recurring.Price = monthly.PriceRef, monthly.Price
-		monthly.PriceRef, monthly.Price, monthly.CurrencyOptions = Pack.PriceRef, Pack.Price, nil
-		got, err := g.Prices(ctx, payment.Plans{Pack, recurring, monthly})
+		pack, plan := Pack, g.Plans[0]
+		pack.PriceRef, pack.Price = plan.PriceRef, plan.Price
+		plan.PriceRef, plan.Price, plan.CurrencyOptions = Pack.PriceRef, Pack.Price, nil
+		got, err := g.Prices(ctx, payment.Plans{Pack, pack, plan})
 		must(t, err)
 		assert.That(t, !got[0].Unavailable && got[1].Unavailable && got[2].Unavailable, "%+v", got)
-		_, err = g.Gateway.Subscribe(ctx, key(), g.customer(t, "4242"), payment.Order{Plan: monthly, Quantity: 1})
+		_, err = g.Gateway.Subscribe(ctx, key(), g.customer(t, "4242"), payment.Order{Plan: plan, Quantity: 1})
 		assert.That(t, err != nil && !payment.OutcomeUnknown(err), "a subscription at such a price: %v", err)
-		wrong := payment.PackOrder{Pack: recurring, Quantity: 1}
-		_, err = g.Buy(ctx, key(), g.customer(t, "4242"), wrong)
+		_, err = g.Buy(ctx, key(), g.customer(t, "4242"), payment.PackOrder{Pack: pack, Quantity: 1})
 		assert.That(t, err != nil && !payment.OutcomeUnknown(err), "a credit pack at a recurring price: %v", err)
 	})
 	t.Run("they are paid once per key", func(t *testing.T) {

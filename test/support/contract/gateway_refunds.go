@@ -97,7 +97,7 @@ func gatewayRefunds(t *testing.T, g GatewayStage) {
 		assert.That(t, len(i.Disputes) == 2, "%+v", i)
 	})
 	t.Run("a charge belongs to a customer", func(t *testing.T) {
-		c, err := g.Charged(ctx, "ch_of_no_one")
+		c, err := g.CustomerOf(ctx, payment.Reference{Kind: "charge", ID: "ch_of_no_one"})
 		assert.That(t, err == nil && c == "", "%q, %v", c, err)
 	})
 }

@@ -108,7 +108,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	s.simulator.ServeHTTP(w, r)
+	response := &recorder{ResponseWriter: w}
+	s.simulator.ServeHTTP(response, r)
+	s.check(r.Method+" "+r.URL.Path, response)
 	s.note(r)
 }
 
@@ -183,6 +185,7 @@ type object struct {
 	Rates, Taxed                       []string
 	Extras                             []extra
 	Start, End, TrialEnd, CancelAt     time.Time
+	PaidAt                             time.Time
 	Quantity                           int64
 	Pending                            *struct{ Expires time.Time }
 }
@@ -322,16 +325,6 @@ func (s *Server) Taxes(id string) (rates []string) {
 		}
 	}
 	return rates
-}
-
-// OpenInvoices returns the ids of a customer's invoices that can still be paid.
-func (s *Server) OpenInvoices(customer string) (ids []string) {
-	for _, i := range read[object](s, customer, "in") {
-		if i.Status == "open" {
-			ids = append(ids, i.ID)
-		}
-	}
-	return ids
 }
 
 // OpenCheckouts returns the identifiers of a customer's checkout pages on which a payer can start a subscription.
