@@ -30,7 +30,7 @@ func (m *modelWalk) checkBooks(t *testing.T) {
 			break
 		}
 	}
-	charged, events := map[string]int64{}, m.invoiceEvents(t)
+	charged, events := map[string]int64{}, m.eventSums(t)
 	for _, c := range m.api.Charges() {
 		charged[c.Invoice] += c.Amount
 	}
@@ -52,21 +52,27 @@ func (m *modelWalk) checkBooks(t *testing.T) {
 	}
 }
 
-// invoiceEvents returns the sums of the amounts in the events of invoices, by their type and subject. Each invoice.paid
-// counts one more, so that a second one is noticed if nothing was paid.
-func (m *modelWalk) invoiceEvents(t *testing.T) map[string]int64 {
+// eventSums returns the sums of the amounts in the events of invoices, and of the messages in those of credit packs, by
+// their type and subject. Each invoice.paid counts one more, so that a second one is noticed if nothing was paid.
+func (m *modelWalk) eventSums(t *testing.T) map[string]int64 {
 	t.Helper()
 	sums := map[string]int64{}
 	for q := (page.Query{Limit: 1000}); ; {
 		events, err := m.world.stores.Events.List(t.Context(), m.by.Workspace, event.Filter{}, q)
 		require.NoError(t, err)
 		for _, e := range events.Items {
-			var data struct{ Amount int64 }
+			var data struct {
+				Amount int64
+				Limits struct{ Messages int64 }
+			}
 			_ = json.Unmarshal(e.Encoded, &data) // of other types it may be something else
-			if key := e.Type + " " + e.Subject; e.Type == "invoice.paid" {
+			switch key := e.Type + " " + e.Subject; e.Type {
+			case "invoice.paid":
 				sums[key] += data.Amount + 1
-			} else if e.Type == "invoice.refunded" {
+			case "invoice.refunded":
 				sums[key] += data.Amount
+			case "credit_pack.purchased", "credit_pack.expired":
+				sums[key] += data.Limits.Messages
 			}
 		}
 		if q.After = events.Next; q.After == "" {

@@ -33,6 +33,7 @@ type modelWalk struct {
 	hazard   *hazard
 	random   *rand.Rand
 	model    money
+	ledger   ledger
 	refunds  map[string]int64 // by invoice
 
 	additions map[payment.SubscriptionID]*addition
@@ -43,19 +44,19 @@ type modelWalk struct {
 // bubble of testing/synctest, where waiting takes no time.
 func newModelWalk(t *testing.T, w *world, seed uint64) *modelWalk {
 	t.Helper()
-	api := stripeapi.NewInProcess(t, stripeKey, modelPlans)
+	api := stripeapi.NewInProcess(t, stripeKey, slices.Concat(modelPlans, modelPacks))
 	for ref, amount := range pricesElsewhere {
 		api.Sell(ref, amount)
 	}
 	g := stripe.New(stripe.Config{SecretKey: secret.New(stripeKey), BaseURL: api.URL, Transport: api.Transport()})
 	random := rand.New(rand.NewPCG(seed, 29))
-	m := &modelWalk{gateway: g, random: random, model: newMoney(), refunds: map[string]int64{},
+	m := &modelWalk{gateway: g, random: random, model: newMoney(), ledger: newLedger(), refunds: map[string]int64{},
 		additions: map[payment.SubscriptionID]*addition{}}
 	m.hazard = &hazard{random: rand.New(rand.NewPCG(seed, 31)), oneIn: 12, calm: true}
 	selling := func(g ports.Gateway) *payments.Service {
 		return newService(w.stores, func(identity.OrgID) payments.Terms {
 			return payments.Terms{Kind: payment.Stripe, Account: stripeAccount, Gateway: g, Plans: modelPlans,
-				Grace: modelGrace}
+				CreditPacks: modelPacks, Grace: modelGrace, Losses: payment.LossRules{OnRefund: payment.EndPlan}}
 		})
 	}
 	m.shop = &shop{Service: selling(g), world: w, api: api, by: fixture.NewTeam(t, w.stores, w.orgs[seed%2]).Owner}
@@ -89,7 +90,7 @@ func (m *modelWalk) roll(t *testing.T, key string) (string, error) {
 	plan, quantity := modelPlans[m.random.IntN(len(modelPlans))].ID, 1+m.random.IntN(3)
 	m.hazard.set(&hazard{storm: m.random.IntN(6) == 0})
 	defer m.hazard.set(&hazard{calm: true})
-	switch m.random.IntN(20) {
+	switch m.random.IntN(23) {
 	case 0, 1:
 		_, err := m.troubled.Subscribe(ctx, m.now(), key, payment.SubscribeRequest{Plan: plan, Quantity: quantity})
 		return "subscribe", err
@@ -129,6 +130,7 @@ func (m *modelWalk) roll(t *testing.T, key string) (string, error) {
 	case 9:
 		if m.random.IntN(8) == 0 && !m.api.Deleted(m.customer) {
 			m.api.Delete(m.customer)
+			clear(m.ledger.answers) // its invoices cannot be read any more, and what they have bought stays
 			return "delete the customer", nil
 		}
 		for _, id := range m.api.Live(m.customer) { // as someone does at the dashboard
@@ -149,6 +151,15 @@ func (m *modelWalk) roll(t *testing.T, key string) (string, error) {
 		return m.losePayment(), nil
 	case 13, 14, 15, 16:
 		return m.doElsewhere(t, key)
+	case 17:
+		return m.buyPacks(t, key)
+	case 18:
+		return m.useCredit(t)
+	case 19:
+		if m.random.IntN(3) > 0 {
+			return "nothing", nil
+		}
+		return m.loseCredit(), nil
 	default:
 		d := time.Duration(1+m.random.IntN(12*24)) * time.Hour
 		m.later(d)
@@ -253,6 +264,7 @@ func (m *modelWalk) check(t *testing.T, occasion string) {
 	holdings := m.api.Subscriptions(m.customer)
 	m.model.see(holdings, m.now().At)
 	m.checkCharges(t, occasion)
+	m.checkCredit(t, occasion)
 	m.checkAdditions(t, holdings, occasion)
 	live := m.api.Live(m.customer)
 	require.That(t, len(live) <= 1, "%s: %d live", occasion, len(live))
@@ -302,8 +314,9 @@ func (m *modelWalk) replaceCustomer(t *testing.T, occasion string) {
 }
 
 // TestMoneyMatchesAModel checks random walks against a small model of money: nothing is paid twice for one period or
-// for a trial, all usage is billed once, no one is entitled beyond the grace period without paying, and no live
-// subscription is unknown for over a minute. Each walk has its own database and its own time.
+// for a trial, all usage is billed once, no one is entitled beyond the grace period without paying, credit packs are
+// paid once and give what they sell until it is used, expires or is refunded, and no live subscription is unknown for
+// over a minute. Each walk has its own database and its own time.
 func TestMoneyMatchesAModel(t *testing.T) {
 	first := proof.Seed(t)
 	if proof.Running() { // a walk keeps little, so that collecting garbage less often costs little
@@ -346,6 +359,7 @@ func walkByTheModel(t *testing.T, w *world, seed uint64, steps int) {
 		m.check(t, fmt.Sprintf("seed %d, step %d, %s (%v)", seed, step, name, err))
 	}
 	m.checkBooks(t)
+	m.checkExpiry(t)
 	units := int64(0)
 	for _, billedMetered := range m.model.billed {
 		units += billedMetered.must

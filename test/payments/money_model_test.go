@@ -10,12 +10,18 @@ import (
 // modelGrace is how long an unpaid subscription of the model entitles.
 const modelGrace = 24 * time.Hour
 
-// modelPlans are what the model's shop sells: one of them bills usage, too.
-var modelPlans = append(slices.Clone(plans), payment.Plan{
-	ID: "metered", PriceRef: "price_metered", Price: payment.Money{Amount: 700, Currency: "usd"},
-	Interval: payment.Month, IntervalCount: 1,
-	Metered: &payment.MeteredPrice{Feature: "emails", Amount: 3, PriceRef: "price_emails"},
-})
+// modelPlans are what the model's shop sells: one of them bills usage, too. None allows messages.
+var modelPlans = func() payment.Plans {
+	all := append(slices.Clone(plans), payment.Plan{
+		ID: "metered", PriceRef: "price_metered", Price: payment.Money{Amount: 700, Currency: "usd"},
+		Interval: payment.Month, IntervalCount: 1,
+		Metered: &payment.MeteredPrice{Feature: "emails", Amount: 3, PriceRef: "price_emails"},
+	})
+	for n := range all {
+		all[n].Limits = map[string]int64{"messages": 0}
+	}
+	return all
+}()
 
 // period identifies what one payment is for.
 type period struct {

@@ -47,7 +47,7 @@ type hazard struct {
 	random    *rand.Rand
 	oneIn     int
 	impatient bool
-	storm     bool // a change of a subscription takes effect, and from then on no call gets a response
+	storm     bool // a change of a subscription or an invoice has effect, and from then on no call gets a response
 	begun     bool // the storm has begun
 	calm      bool
 	wild      bool // every second call fails
@@ -61,7 +61,8 @@ func (h *hazard) trouble(c stripeapi.Call) (stripeapi.Fault, time.Duration) {
 		return stripeapi.None, 0
 	}
 	delay := time.Duration(h.random.Int64N(int64(h.slowest) + 1))
-	if h.begun = h.begun || (h.storm && c.Changes() && strings.HasPrefix(c.Path, "/v1/subscriptions")); h.begun {
+	begins := strings.HasPrefix(c.Path, "/v1/subscriptions") || strings.HasPrefix(c.Path, "/v1/invoices")
+	if h.begun = h.begun || (h.storm && c.Changes() && begins); h.begun {
 		return []stripeapi.Fault{stripeapi.Lost, stripeapi.FailedAfter, stripeapi.Garbage}[h.random.IntN(3)], delay
 	}
 	oneIn := h.oneIn

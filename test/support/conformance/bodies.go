@@ -3,6 +3,7 @@ package conformance
 import (
 	"bytes"
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -41,6 +42,15 @@ func (v *validator) checkProblem(resp *http.Response, problem map[string]any, co
 	}
 	slices.Sort(violations)
 	return violations
+}
+
+// codeOf returns a problem's code; "" for another response.
+func codeOf(resp *http.Response, body []byte) string {
+	var problem struct{ Code string }
+	if resp.StatusCode < http.StatusBadRequest || json.Unmarshal(body, &problem) != nil {
+		return ""
+	}
+	return problem.Code
 }
 
 // bodyKey returns a hash of everything that the check of a body of JSON depends on: the operation, the status, the type
