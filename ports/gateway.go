@@ -48,7 +48,7 @@ type GatewayCustomers interface {
 	CancelSetupIntents(ctx context.Context, c payment.CustomerID) error
 
 	// CustomerOf returns the customer of an object that an event is about; "" if it does not exist, or has none.
-	CustomerOf(ctx context.Context, about payment.Reference) (payment.CustomerID, error)
+	CustomerOf(ctx context.Context, object payment.Reference) (payment.CustomerID, error)
 
 	// Wallet returns all of a customer's payment methods. A method that is added does not become the default
 	// automatically.

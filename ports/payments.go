@@ -29,10 +29,6 @@ type Payments interface {
 	Update(ctx context.Context, by identity.Actor, account string,
 		change func(*payment.Customer) error) (*payment.Customer, error)
 
-	// ExpirePacks records what has expired of the credit packs of by's workspace (Customer.ExpirePacks), each once. The
-	// errors are those of Update.
-	ExpirePacks(ctx context.Context, by identity.Actor, account string, rules payment.PackRules) error
-
 	// Invoices lists a workspace's invoices at an account, newest first, only invoices with one status if status is not
 	// empty.
 	Invoices(ctx context.Context, ws identity.WorkspaceID, account string, status payment.InvoiceStatus,

@@ -82,8 +82,12 @@ type Meters interface {
 	Sums(ctx context.Context, ws identity.WorkspaceID, period time.Time) (map[string]payment.Tally, error)
 
 	// Packs returns the credit packs that a workspace has bought at an account and of which something is left, in no
-	// order, without those that Payments.ExpirePacks has recorded. Payments.Update stores what paid invoices sell.
+	// order, without what ExpirePacks has recorded. Payments.Update stores what paid invoices sell.
 	Packs(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.CreditPack, error)
+
+	// ExpirePacks records what has expired of the credit packs of by's workspace (Customer.ExpirePacks), each once. It
+	// returns the errors that Payments.Update returns.
+	ExpirePacks(ctx context.Context, by identity.Actor, account string, rules payment.PackRules) error
 
 	// Days returns what a workspace has used by day, for one feature, from one day to another, both
 	// included, latest first.

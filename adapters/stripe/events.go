@@ -18,26 +18,26 @@ var pathsOf = map[string]string{
 }
 
 // CustomerOf implements ports.GatewayCustomers. Refunds and disputes name only their charge.
-func (g *Gateway) CustomerOf(ctx context.Context, about payment.Reference) (payment.CustomerID, error) {
-	path, exists := pathsOf[about.Kind]
+func (g *Gateway) CustomerOf(ctx context.Context, object payment.Reference) (payment.CustomerID, error) {
+	path, exists := pathsOf[object.Kind]
 	if !exists {
 		return "", nil
 	}
-	var object struct {
+	var owner struct {
 		stripe.APIResource
 		Customer payment.CustomerID `json:"customer"`
 		Charge   string             `json:"charge"`
 	}
-	params, address := g.readParams(), stripe.FormatURLPath("/v1/"+path+"/%s", about.ID)
+	params, address := g.readParams(), stripe.FormatURLPath("/v1/"+path+"/%s", object.ID)
 	params.Context = ctx
-	err := g.backend.Call(http.MethodGet, address, g.key.Reveal(), &params, &object)
+	err := g.backend.Call(http.MethodGet, address, g.key.Reveal(), &params, &owner)
 	switch {
 	case isMissing(err):
 		return "", nil
 	case err != nil:
 		return "", translate(err)
-	case object.Customer == "" && object.Charge != "":
-		return g.CustomerOf(ctx, payment.Reference{Kind: "charge", ID: object.Charge})
+	case owner.Customer == "" && owner.Charge != "":
+		return g.CustomerOf(ctx, payment.Reference{Kind: "charge", ID: owner.Charge})
 	}
-	return object.Customer, nil
+	return owner.Customer, nil
 }

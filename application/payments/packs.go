@@ -135,7 +135,7 @@ func (s *Service) expirePacks(
 		}
 	}
 	if isDue {
-		err = s.payments.ExpirePacks(ctx, mirrorActor(by), t.Account, t.packRules(now))
+		err = s.meters.ExpirePacks(ctx, mirrorActor(by), t.Account, t.packRules(now))
 	}
 	return wait, err
 }

@@ -154,7 +154,7 @@ func TestCreditPacksExpire(t *testing.T) {
 			s.packs = tt.packs
 			s.customers.Wallet(any, any).AnyTimes().Return(payment.Wallet{}, payment.ErrGatewayUnavailable)
 			if tt.hasExpired {
-				s.payments.EXPECT().ExpirePacks(any, any, "sandbox", payment.PackRules{Now: now}).Return(nil)
+				s.meters.EXPECT().ExpirePacks(any, any, "sandbox", payment.PackRules{Now: now}).Return(nil)
 			}
 			require.ErrorIs(t, s.Audit(s.ctx, system), payment.ErrGatewayUnavailable) // also while the gateway is down
 			assert.Equal(t, "the next audit", s.queued[payment.AuditJob].Due, now.Add(tt.wait))

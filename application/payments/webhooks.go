@@ -63,11 +63,11 @@ func (s *Service) Receive(ctx context.Context, org identity.OrgID, kind payment.
 }
 
 // customerOf returns the customer of what an event is about, or "".
-func (s *Service) customerOf(ctx context.Context, t Terms, about payment.Reference) (payment.CustomerID, error) {
+func (s *Service) customerOf(ctx context.Context, t Terms, object payment.Reference) (payment.CustomerID, error) {
 	callCtx, cancel := outbound(ctx)
 	defer cancel()
 	c, err := callWithRetry(callCtx, func(ctx context.Context) (payment.CustomerID, error) {
-		return t.Gateway.CustomerOf(ctx, about)
+		return t.Gateway.CustomerOf(ctx, object)
 	})
 	if rejected(err) { // a retry would be refused, too; the next audit finds what the event is about
 		return "", nil

@@ -157,10 +157,10 @@ func parseThinEvent(body []byte) (*Event, error) {
 		return nil, ErrEventMalformed
 	}
 	e := &Event{ID: in.ID, Type: in.Type, Account: in.Context, CreatedAt: in.Created.UTC()}
-	if about := (Reference{in.Related.Type, in.Related.ID}); about.Kind == "customer" {
-		e.Customer = CustomerID(about.ID)
+	if object := (Reference{in.Related.Type, in.Related.ID}); object.Kind == "customer" {
+		e.Customer = CustomerID(object.ID)
 	} else {
-		e.About = about
+		e.About = object
 	}
 	return e, nil
 }

@@ -141,18 +141,18 @@ func (mr *MockGatewayMockRecorder) CreateSetupIntent(ctx, key, c, u interface{})
 }
 
 // CustomerOf mocks base method.
-func (m *MockGateway) CustomerOf(ctx context.Context, about payment.Reference) (payment.CustomerID, error) {
+func (m *MockGateway) CustomerOf(ctx context.Context, object payment.Reference) (payment.CustomerID, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "CustomerOf", ctx, about)
+	ret := m.ctrl.Call(m, "CustomerOf", ctx, object)
 	ret0, _ := ret[0].(payment.CustomerID)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // CustomerOf indicates an expected call of CustomerOf.
-func (mr *MockGatewayMockRecorder) CustomerOf(ctx, about interface{}) *gomock.Call {
+func (mr *MockGatewayMockRecorder) CustomerOf(ctx, object interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CustomerOf", reflect.TypeOf((*MockGateway)(nil).CustomerOf), ctx, about)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CustomerOf", reflect.TypeOf((*MockGateway)(nil).CustomerOf), ctx, object)
 }
 
 // Detach mocks base method.
@@ -471,18 +471,18 @@ func (mr *MockGatewayCustomersMockRecorder) CreateSetupIntent(ctx, key, c, u int
 }
 
 // CustomerOf mocks base method.
-func (m *MockGatewayCustomers) CustomerOf(ctx context.Context, about payment.Reference) (payment.CustomerID, error) {
+func (m *MockGatewayCustomers) CustomerOf(ctx context.Context, object payment.Reference) (payment.CustomerID, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "CustomerOf", ctx, about)
+	ret := m.ctrl.Call(m, "CustomerOf", ctx, object)
 	ret0, _ := ret[0].(payment.CustomerID)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // CustomerOf indicates an expected call of CustomerOf.
-func (mr *MockGatewayCustomersMockRecorder) CustomerOf(ctx, about interface{}) *gomock.Call {
+func (mr *MockGatewayCustomersMockRecorder) CustomerOf(ctx, object interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CustomerOf", reflect.TypeOf((*MockGatewayCustomers)(nil).CustomerOf), ctx, about)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "CustomerOf", reflect.TypeOf((*MockGatewayCustomers)(nil).CustomerOf), ctx, object)
 }
 
 // Detach mocks base method.

@@ -84,20 +84,6 @@ func (mr *MockPaymentsMockRecorder) Duplicates(ctx, org, account interface{}) *g
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Duplicates", reflect.TypeOf((*MockPayments)(nil).Duplicates), ctx, org, account)
 }
 
-// ExpirePacks mocks base method.
-func (m *MockPayments) ExpirePacks(ctx context.Context, by identity.Actor, account string, rules payment.PackRules) error {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "ExpirePacks", ctx, by, account, rules)
-	ret0, _ := ret[0].(error)
-	return ret0
-}
-
-// ExpirePacks indicates an expected call of ExpirePacks.
-func (mr *MockPaymentsMockRecorder) ExpirePacks(ctx, by, account, rules interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ExpirePacks", reflect.TypeOf((*MockPayments)(nil).ExpirePacks), ctx, by, account, rules)
-}
-
 // Find mocks base method.
 func (m *MockPayments) Find(ctx context.Context, org identity.OrgID, account string, c payment.CustomerID) (identity.WorkspaceID, error) {
 	m.ctrl.T.Helper()

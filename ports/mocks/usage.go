@@ -190,6 +190,20 @@ func (mr *MockMetersMockRecorder) Days(ctx, ws, feature, from, to interface{}) *
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Days", reflect.TypeOf((*MockMeters)(nil).Days), ctx, ws, feature, from, to)
 }
 
+// ExpirePacks mocks base method.
+func (m *MockMeters) ExpirePacks(ctx context.Context, by identity.Actor, account string, rules payment.PackRules) error {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "ExpirePacks", ctx, by, account, rules)
+	ret0, _ := ret[0].(error)
+	return ret0
+}
+
+// ExpirePacks indicates an expected call of ExpirePacks.
+func (mr *MockMetersMockRecorder) ExpirePacks(ctx, by, account, rules interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ExpirePacks", reflect.TypeOf((*MockMeters)(nil).ExpirePacks), ctx, by, account, rules)
+}
+
 // Packs mocks base method.
 func (m *MockMeters) Packs(ctx context.Context, ws identity.WorkspaceID, account string) ([]payment.CreditPack, error) {
 	m.ctrl.T.Helper()

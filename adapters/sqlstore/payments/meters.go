@@ -282,6 +282,26 @@ func (s *Meters) Packs(ctx context.Context, ws identity.WorkspaceID, account str
 	return db.Convert(rows, (*packRow).pack), err
 }
 
+// ExpirePacks implements ports.Meters. It locks what Update locks, in the same order.
+func (s *Meters) ExpirePacks(
+	ctx context.Context, by identity.Actor, account string, rules payment.PackRules,
+) error {
+	return s.db.inTx(ctx, func(tx *Store) error {
+		c, err := tx.lockedCustomer(ctx, by, account)
+		if err != nil {
+			return err
+		}
+		var rows []packRow
+		if err := tx.List(ctx, &rows, `UPDATE credit_packs SET expired = TRUE WHERE workspace_id = ? AND account = ?
+			AND NOT expired AND expires_at > 0 AND expires_at <= ? RETURNING `+packColumns,
+			by.Workspace, account, db.Micros(rules.Now)); err != nil {
+			return err
+		}
+		c.ExpirePacks(by, rules, db.Convert(rows, (*packRow).pack))
+		return tx.saveCustomer(ctx, by, c)
+	})
+}
+
 // Days implements ports.Meters.
 func (s *Meters) Days(
 	ctx context.Context, ws identity.WorkspaceID, feature string, from, to time.Time,

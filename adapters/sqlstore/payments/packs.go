@@ -64,26 +64,6 @@ func (store *Store) lockedPacks(
 	return packs, err
 }
 
-// ExpirePacks implements ports.Payments. It locks what Update locks, in the same order.
-func (s *Payments) ExpirePacks(
-	ctx context.Context, by identity.Actor, account string, rules payment.PackRules,
-) error {
-	return s.db.inTx(ctx, func(tx *Store) error {
-		c, err := tx.lockedCustomer(ctx, by, account)
-		if err != nil {
-			return err
-		}
-		var rows []packRow
-		if err := tx.List(ctx, &rows, `UPDATE credit_packs SET expired = TRUE WHERE workspace_id = ? AND account = ?
-			AND NOT expired AND expires_at > 0 AND expires_at <= ? RETURNING `+packColumns,
-			by.Workspace, account, db.Micros(rules.Now)); err != nil {
-			return err
-		}
-		c.ExpirePacks(by, rules, db.Convert(rows, (*packRow).pack))
-		return tx.saveCustomer(ctx, by, c)
-	})
-}
-
 // savePackUsage stores how much was used of a credit pack.
 func (store *Store) savePackUsage(
 	ctx context.Context, ws identity.WorkspaceID, account string, p *payment.CreditPack,

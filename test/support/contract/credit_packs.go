@@ -130,9 +130,9 @@ func creditPacks(t *testing.T, a Adapter) {
 		second, rules := a.Second(), payment.PackRules{Now: fixture.At.AddDate(0, 0, 31)}
 		for i := range 2 {
 			for _, err := range atOnce(4, func(i int) error {
-				store := a.Payments
+				store := a.Meters
 				if i%2 == 1 {
-					store = second.Payments
+					store = second.Meters
 				}
 				return store.ExpirePacks(t.Context(), by, sandboxAccount, rules)
 			}) {
@@ -150,6 +150,6 @@ func creditPacks(t *testing.T, a Adapter) {
 		}
 		wantErr(t, add(report(1)).Refusal, payment.ErrUsageLimit) // by a node whose clock is late
 		stranger := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Owner
-		wantErr(t, a.Payments.ExpirePacks(t.Context(), stranger, sandboxAccount, rules), payment.ErrNoCustomer)
+		wantErr(t, a.Meters.ExpirePacks(t.Context(), stranger, sandboxAccount, rules), payment.ErrNoCustomer)
 	})
 }
