@@ -53,6 +53,8 @@ func TestAddOns(t *testing.T) {
 			order := object{"plan_id": "team", "add_ons": []object{{"id": "none", "quantity": 3}},
 				"success_url": shopOrigin, "cancel_url": shopOrigin}
 			visitor.do(t, "POST", checkoutPath, order).problem(t, 404, "add_on_not_found")
+			order["add_ons"] = []object{{"id": "old", "quantity": 1}}
+			visitor.do(t, "POST", checkoutPath, order).problem(t, 422, "add_on_unavailable")
 			order["add_ons"] = []object{{"id": "pack", "quantity": 3}}
 			page := visitor.do(t, "POST", checkoutPath, order).is(t, 201).at("url")
 			s.visit(t, page, payForm(cardNumber)).has(t, 303)
@@ -101,6 +103,8 @@ func TestAddOns(t *testing.T) {
 		t.Run("bad orders are refused", func(t *testing.T) {
 			o.do(t, "PATCH", mine, order("none", 1)).problem(t, 404, "add_on_not_found")
 			o.do(t, "PATCH", mine, order("old", 1)).problem(t, 422, "add_on_unavailable")
+			o.do(t, "POST", previewPath, order("none", 1)).problem(t, 404, "add_on_not_found")
+			o.do(t, "POST", previewPath, order("old", 1)).problem(t, 422, "add_on_unavailable")
 			for _, quantity := range []any{-1, 10_001, 1.5, "2", nil} {
 				o.do(t, "PATCH", mine, order("pack", quantity)).problem(t, 422, "invalid_fields")
 			}

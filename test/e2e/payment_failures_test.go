@@ -50,7 +50,11 @@ func TestEachCallReportsHowTheGatewayFails(t *testing.T) {
 				}
 				return a
 			}
-			try(failingCall{method: "POST", path: clock, body: object{"advance_seconds": 1}})
+			if fault == "garbage" { // after which a new customer would be looked for, in vain
+				o.create(t, payments+"/setup-intent", object{})
+			} else {
+				try(failingCall{method: "POST", path: clock, body: object{"advance_seconds": 1}})
+			}
 			try(failingCall{method: "POST", path: payments + "/setup-intent", body: object{}})
 			try(failingCall{method: "POST", path: payments + "/portal-session", body: object{"return_url": shopOrigin}})
 			try(failingCall{method: "PUT", path: billingDetails, body: company()})

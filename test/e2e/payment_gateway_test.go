@@ -183,6 +183,26 @@ func TestAnOrgThatTakesNoPayments(t *testing.T) {
 		method, path, _ := strings.Cut(call, " ")
 		ann.do(t, method, payments+path, nil).problem(t, 409, "payments_not_configured")
 	}
+	intent := object{"client_secret": "seti_1_secret_1"}
+	card := object{"number": cardNumber, "exp_month": 12, "exp_year": 2034}
+	for call, body := range map[string]object{
+		"POST /credit-packs": {"credit_pack_id": "pack"}, "POST /subscriptions": {"plan_id": "basic"},
+		"PATCH /subscriptions/me": {"quantity": 2}, "DELETE /subscriptions/me": nil,
+		"POST /subscriptions/me/preview": {"quantity": 2}, "DELETE /methods/pm_1": nil,
+		"POST /portal-session": {"return_url": shopOrigin}, "POST /usage": {"feature": "messages", "quantity": 1},
+		"POST /usage/consume":                             {"feature": "messages", "quantity": 1},
+		"POST /usage/batch":                               {"reports": []object{{"feature": "messages", "quantity": 1}}},
+		"POST /checkout-session":                          {"plan_id": "basic", "success_url": shopOrigin, "cancel_url": shopOrigin},
+		"POST /sandbox/setup-intents/seti_1/authenticate": intent,
+		"POST /sandbox/setup-intents/seti_1/confirm":      {"client_secret": "seti_1_secret_1", "card": card},
+	} {
+		method, path, _ := strings.Cut(call, " ")
+		content := any(body)
+		if body == nil {
+			content = nil
+		}
+		ann.do(t, method, payments+path, content).problem(t, 409, "payments_not_configured")
+	}
 	ann.do(t, "PUT", billingDetails, company()).problem(t, 409, "payments_not_configured")
 	ann.do(t, "POST", clock, object{"advance_seconds": 1}).problem(t, 409, "payments_not_configured")
 	ann.do(t, "POST", adjustmentsPath, ann.gives("credit", object{"amount": 1, "currency": "usd"})).
