@@ -50,8 +50,8 @@ type User struct {
 const VerifiedByOperator = "operator"
 
 // VerifiedByInvitation is User.EmailVerifiedBy if an account was created by accepting an invitation without an issuer.
-// Only the inviter vouches for the address, who has the link too. So no issuer's token joins the account, and who
-// proves the address gets it (Access.ConfirmAddress).
+// Only the inviter vouches for the address, and the inviter has the link, too. So no issuer's token joins the account,
+// and a person who proves the address takes it over (Access.ConfirmAddress).
 const VerifiedByInvitation = "invitation"
 
 // Membership is a user's role in a workspace.
@@ -171,25 +171,27 @@ func idsOf(m []Membership) []identity.WorkspaceID {
 }
 
 // update records the changes of u, if there are any.
-func (u *User) update(by identity.Actor, in []identity.WorkspaceID, changes map[string]any) {
+func (u *User) update(by identity.Actor, workspaces []identity.WorkspaceID, changes map[string]any) {
 	if len(changes) == 0 {
 		return
 	}
 	u.Revision++
 	u.UpdatedAt = by.At
-	u.recordInWorkspaces(by, in, "user.updated", changes)
+	u.recordInWorkspaces(by, workspaces, "user.updated", changes)
 }
 
-// maxUserEvents is in how many of a user's workspaces a change is written to the trail.
+// maxUserEvents is the maximum number of a user's workspaces whose trails record a change.
 const maxUserEvents = 20
 
-// recordInWorkspaces records an event in the trails of the newest workspaces that u is in, at most maxUserEvents, or,
-// without one, in the trail of no workspace. in is sorted, oldest first. data never contains a name or an address.
-func (u *User) recordInWorkspaces(by identity.Actor, in []identity.WorkspaceID, kind string, data map[string]any) {
-	if len(in) == 0 {
-		in = []identity.WorkspaceID{""}
+// recordInWorkspaces records an event in the trails of u's newest workspaces, at most maxUserEvents, or, without one,
+// in the trail of no workspace. workspaces are sorted, oldest first. data never contains a name or an address.
+func (u *User) recordInWorkspaces(
+	by identity.Actor, workspaces []identity.WorkspaceID, kind string, data map[string]any,
+) {
+	if len(workspaces) == 0 {
+		workspaces = []identity.WorkspaceID{""}
 	}
-	for _, by.Workspace = range in[max(0, len(in)-maxUserEvents):] {
+	for _, by.Workspace = range workspaces[max(0, len(workspaces)-maxUserEvents):] {
 		u.Record(by, kind, string(u.ID), data)
 	}
 }

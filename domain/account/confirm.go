@@ -58,8 +58,8 @@ func (p *Person) RemovePasskeys(by identity.Actor, passkeys []*Passkey) error {
 	return nil
 }
 
-// yieldAddress takes u's address away: another account has proved it. in are the workspaces of u.
-func (u *User) yieldAddress(by identity.Actor, in []identity.WorkspaceID) {
+// yieldAddress removes u's address, because another account has proved it. Each of u's workspaces records the event.
+func (u *User) yieldAddress(by identity.Actor, workspaces []identity.WorkspaceID) {
 	u.Email, u.EmailVerified, u.EmailVerifiedBy = "", false, ""
-	u.update(by, in, map[string]any{"email": true})
+	u.update(by, workspaces, map[string]any{"email": true})
 }

@@ -9,7 +9,7 @@ func TestAPersonJoinsByThePage(t *testing.T) {
 	t.Parallel()
 	smtp, options := mailServer(t)
 	s := start(t, sqlite, options...)
-	owner, known := s.user(t, "owner"), s.user(t, "owner", "--workspace", "theirs")
+	owner, guest := s.user(t, "owner"), s.user(t, "owner", "--workspace", "theirs")
 	page := func(email string) string {
 		t.Helper()
 		a := owner.do(t, "POST", "/api/workspaces/"+owner.workspace+"/invitations",
@@ -31,12 +31,12 @@ func TestAPersonJoinsByThePage(t *testing.T) {
 	})
 	t.Run("a person with an account is asked to sign in, and then accepts", func(t *testing.T) {
 		chromium := browser(t) // in which no one is signed in
-		address := page(known.email)
+		address := page(guest.email)
 		ctx, _ := tab(t, chromium, address)
 		reads(ctx, t, "Join with a new account or, if you have one, sign in")
 		clicks(ctx, t, "#join button")
 		reads(ctx, t, "This address has an account.")
-		link, _ := tab(t, chromium, s.url+"/console/sign-in#token="+s.linkTo(t, smtp, known.email, "sign-in link"))
+		link, _ := tab(t, chromium, s.url+"/console/sign-in#token="+s.linkTo(t, smtp, guest.email, "sign-in link"))
 		clicks(link, t, "#use-link")
 		reads(link, t, "There are no prompts yet.")
 		reads(ctx, t, "Accept the invitation") // the page has noticed the session
