@@ -115,8 +115,7 @@ func read(raw map[string]any) (claims, error) {
 	c.Subject, _ = raw["sub"].(string)
 	c.Email, _ = raw["email"].(string)
 	c.Name, _ = raw["name"].(string)
-	value := raw["email_verified"]
-	c.EmailVerified = c.Email != "" && (value == true || value == "true") // some providers write it as a string
+	c.EmailVerified = c.Email != "" && isEmailVerified(raw, c.Issuer)
 	var exp, nbf, iat bool
 	c.ExpiresAt, exp = date(raw, "exp")
 	c.notBefore, nbf = date(raw, "nbf")
@@ -134,6 +133,25 @@ func read(raw map[string]any) (claims, error) {
 		return c, refused("its subject (sub) is missing, longer than %d bytes, or holds control characters", maxSubject)
 	}
 	return c, nil
+}
+
+// entraIssuers are how issuers of Microsoft Entra ID begin, in each of its clouds.
+var entraIssuers = []string{
+	"https://login.microsoftonline.com/", "https://login.microsoftonline.us/",
+	"https://login.partner.microsoftonline.cn/",
+}
+
+// isEmailVerified reports whether an issuer calls the e-mail address in its claims verified. Some providers write that
+// as a string. Entra ID has another claim for it: the owner of the address's domain has been verified
+// (https://learn.microsoft.com/entra/identity-platform/optional-claims-reference).
+func isEmailVerified(raw map[string]any, issuer string) bool {
+	value, isSet := raw["email_verified"]
+	isEntra := slices.ContainsFunc(entraIssuers, func(begin string) bool { return strings.HasPrefix(issuer, begin) })
+	if isSet || !isEntra {
+		return value == true || value == "true"
+	}
+	value = raw["xms_edov"]
+	return value == true || value == "true" || value == "1" || value == 1.0
 }
 
 // validSubject also refuses control characters: no provider uses them, and PostgreSQL cannot store NUL.
