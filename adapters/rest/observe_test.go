@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"crypto/tls"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -68,6 +69,20 @@ func (h *env) samples(name string) map[string]float64 {
 		}
 	}
 	return out
+}
+
+func TestBrowsersKeepToTLSThatEndsAtTheServer(t *testing.T) {
+	h := newEnv(t)
+	for path, protocol := range map[string]*tls.ConnectionState{"/api/health/live": {}, "/no/such/path": {}, "/": nil} {
+		want := ""
+		if protocol != nil {
+			want = "max-age=63072000"
+		}
+		w, r := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil)
+		r.TLS = protocol
+		h.ServeHTTP(w, r)
+		assert.Equal(t, path, w.Header().Get("Strict-Transport-Security"), want)
+	}
 }
 
 func TestTheLogLineOfARequest(t *testing.T) {

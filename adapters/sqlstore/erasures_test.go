@@ -16,6 +16,7 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/test/support/databases"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -183,6 +184,11 @@ func storePersonalData(t *testing.T, db *sqlstore.Store, system identity.Actor) 
 		func(w *account.Workspace) error { return w.Admit(system, team.Owner.User, identity.Owner) }); err != nil {
 		t.Fatal(err)
 	}
+	require.NoError(t, s.Sessions.MailLink(ctx, system, claims.Email,
+		func(u *account.User, mails session.LinkMails) (*session.Link, error) {
+			_, l, err := session.NewMailedLink(system, u, mails)
+			return l, err
+		}))
 	return team, p.User.ID
 }
 

@@ -3,6 +3,7 @@ package e2e
 import (
 	"io"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -84,6 +85,7 @@ func TestRefusalsAreTold(t *testing.T) {
 		s.await(t, func() bool { return len(owner.get(t, "/api/events?type=api_key.refused").items(t)) == 1 })
 		owner.get(t, "/api/events?type=api_key.refused").has(t, map[string]string{"data.0.subject": id,
 			"data.0.data.hint": hint, "data.0.data.reason": "revoked"})
+		s.stderr.await(t, s, regexp.MustCompile(`"refused_api_key_id":"`+id+`","refused_api_key_hint":"`+hint+`"`))
 		unknown := object{"token": "atl_" + strings.Repeat("0", 49)}
 		s.anonymous().do(t, "POST", "/api/auth/sessions", unknown).problem(t, 401, "sign_in_link_invalid")
 		scimmer.do(t, "GET", scimUsers+"/nobody", nil).is(t, 404)
