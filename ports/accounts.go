@@ -241,10 +241,10 @@ type Events interface {
 	// already read. A part can hold fewer events than its limit, or none, and still have More.
 	Feed(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, q event.FeedQuery) (event.Feed, error)
 
-	// Verify checks the links of the chain of org's workspace that have a higher Seq than after, at most limit of them,
-	// in one snapshot. Once no link is left, it also checks the events that are not linked yet.
-	Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, cursor int64, limit int) (event.Part,
-		error)
+	// Verify checks the events of org's workspace after a position, about limit of them, in one snapshot: first the
+	// links of the chain, then the events without a link.
+	Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, start event.Position,
+		limit int) (event.Part, error)
 
 	// Follow returns a channel that receives when a workspace's events that were stored through this process may have
 	// got their Seq, until stop is called. While there is a follower, that takes less than 250 ms. Events of other

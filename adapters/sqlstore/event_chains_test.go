@@ -65,7 +65,7 @@ func link(t *testing.T, db *sqlstore.Store) {
 func verified(t *testing.T, db *sqlstore.Store, ws identity.WorkspaceID) (out event.Report) {
 	t.Helper()
 	found := 0
-	if err := db.Events().VerifyChains(t.Context(), ws,
+	if err := db.Events().VerifyChains(t.Context(), ws, func() {},
 		func(r event.Report) error { out = r; found++; return nil }); err != nil || found != 1 {
 		t.Fatalf("%d chains were verified: %v", found, err)
 	}
@@ -79,18 +79,18 @@ func verified(t *testing.T, db *sqlstore.Store, ws identity.WorkspaceID) (out ev
 // verifiedInParts adds up what is found in parts of two links.
 func verifiedInParts(t *testing.T, db *sqlstore.Store, org identity.OrgID, ws identity.WorkspaceID) (sum event.Report) {
 	t.Helper()
-	for current := int64(0); ; {
+	for current := (event.Position{}); ; {
 		part, err := db.Stores().Events.Verify(t.Context(), org, ws, current, 2)
 		require.NoError(t, err)
 		sum.Verified += part.Verified
 		sum.Waiting += part.Waiting
 		sum.Unsigned += part.Unsigned
 		sum.Broken += part.Broken
-		if part.Next == 0 {
+		if part.Next.IsZero() {
 			return sum
 		}
-		if part.Next <= current || part.Verified > 2 {
-			t.Fatalf("after %d: %+v", current, part)
+		if part.Next == current || part.Verified+part.Waiting+part.Unsigned > 3 {
+			t.Fatalf("after %s: %+v", current, part)
 		}
 		current = part.Next
 	}
@@ -185,6 +185,25 @@ func TestEventChains(t *testing.T) {
 					}
 					tamper.MustExec(tamper.Rebind(`DELETE FROM events WHERE id = ?`), name)
 				}
+			})
+			t.Run("events without a link are verified in parts, too", func(t *testing.T) {
+				ws := happen(t, db, by, "unlinked", 2)
+				link(t, db)
+				for i := range 7 {
+					insertAsBefore(t, tamper, by.Org, ws, fmt.Sprintf("evt_before_%d", i), time.Now())
+				}
+				holds(t, verified(t, db, ws), 2, 0, 7)
+				after := event.Position{Event: "evt_before_1"} // the last of 7 is evt_before_6
+				for _, want := range []event.Position{{Event: "evt_before_4"}, {}} {
+					part, err := db.Stores().Events.Verify(t.Context(), by.Org, ws, after, 3)
+					require.NoError(t, err)
+					if part.Next != want || part.Verified != 0 || part.Broken != 0 || part.Seq != 2 {
+						t.Errorf("after %s: %+v, want the next one after %s", after, part, want)
+					}
+					after = want
+				}
+				tamper.MustExec(tamper.Rebind(`DELETE FROM events WHERE workspace_id = ?`), ws)
+				tamper.MustExec(tamper.Rebind(`DELETE FROM event_chains WHERE workspace_id = ?`), ws)
 			})
 			testTampering(t, db, by, tamper)
 		})

@@ -220,12 +220,12 @@ func (s *Service) EventFeed(ctx context.Context, by identity.Actor, q event.Feed
 // eventsVerified is the number of events that one call verifies, so that it takes less than about a second.
 const eventsVerified = 10_000
 
-// VerifyEvents verifies the next part of the workspace's chain of events, those with a higher Seq than after.
-func (s *Service) VerifyEvents(ctx context.Context, by identity.Actor, cursor int64) (event.Part, error) {
+// VerifyEvents verifies the next part of the workspace's events, after a position.
+func (s *Service) VerifyEvents(ctx context.Context, by identity.Actor, start event.Position) (event.Part, error) {
 	if err := event.MayRead(by); err != nil {
 		return event.Part{}, err
 	}
-	return s.deps.Events.Verify(ctx, by.Org, by.Workspace, cursor, eventsVerified)
+	return s.deps.Events.Verify(ctx, by.Org, by.Workspace, start, eventsVerified)
 }
 
 // FollowEvents returns a channel that receives when there may be new events in the feed, until stop is called.

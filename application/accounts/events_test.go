@@ -30,9 +30,10 @@ func TestEvents(t *testing.T) {
 	})
 	t.Run("an admin verifies a bounded part of the chain", func(t *testing.T) {
 		s := newEnv(t)
-		want := event.Part{Report: event.Report{Verified: 2}, Next: 5}
-		s.events.EXPECT().Verify(s.ctx, admin.Org, identity.WorkspaceID("acme"), int64(3), 10_000).Return(want, nil)
-		if got, err := s.VerifyEvents(s.ctx, admin, 3); err != nil || !reflect.DeepEqual(got, want) {
+		start := event.Position{Seq: 3}
+		want := event.Part{Report: event.Report{Verified: 2}, Next: event.Position{Event: "evt_5"}}
+		s.events.EXPECT().Verify(s.ctx, admin.Org, identity.WorkspaceID("acme"), start, 10_000).Return(want, nil)
+		if got, err := s.VerifyEvents(s.ctx, admin, start); err != nil || !reflect.DeepEqual(got, want) {
 			t.Fatalf("VerifyEvents = %+v, %v", got, err)
 		}
 	})
@@ -56,7 +57,7 @@ func TestEvents(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got.Items, want) {
 			t.Errorf("EventFeed = %+v, %v", got, err)
 		}
-		_, err = s.VerifyEvents(s.ctx, member, 0)
+		_, err = s.VerifyEvents(s.ctx, member, event.Position{})
 		require.ErrorIs(t, err, identity.ErrForbidden)
 	})
 	t.Run("a guest's question reaches no list", func(t *testing.T) {

@@ -2476,9 +2476,9 @@ type EventVerification struct {
 	Verified int `json:"verified"`
 	// Events of this part from which personal data was removed when a person was erased. They verify too.
 	Redacted int `json:"redacted"`
-	// Events that are signed and not linked yet. Counted in the last part.
+	// Events of this part that are signed and not linked yet.
 	Waiting int `json:"waiting"`
-	// Events from before events were signed. Counted in the last part.
+	// Events of this part from before events were signed.
 	Unsigned int `json:"unsigned"`
 	// The number of places where the chain does not verify.
 	Broken int `json:"broken"`
@@ -2489,7 +2489,7 @@ type EventVerification struct {
 	// The hash of the last event of the whole chain, hexadecimal. null if nothing is linked yet.
 	LastHash *string `json:"last_hash"`
 	// The `after` of the next call. null if this was the last part.
-	NextAfter *int64 `json:"next_after"`
+	NextAfter *string `json:"next_after"`
 }
 
 // FailureCategory is a type of the API. Who can resolve the failure. `config`: the people who manage the
@@ -9219,8 +9219,8 @@ func (s *EventsService) Stream(ctx context.Context, query EventsStreamQuery, opt
 //
 // Requires the admin role. Checks whether an event of the workspace was changed, moved, deleted or inserted:
 // each event is signed with a key of the server when it is stored, and linked within about a second to the event
-// before it. One call checks at most 10,000 events; continue with `after={next_after}` until `next_after` is
-// null.
+// before it. One call checks about 10,000 events; continue with `after={next_after}` until `next_after` is null.
+// Events without a link come last: those of the last second, and those from before events were signed.
 //
 // Keep `last_seq` and `last_hash` elsewhere: a later chain that does not contain them shows that somebody
 // restored an older copy of the database. Operators can verify all workspaces with `atrium events verify`.
@@ -11857,8 +11857,8 @@ func (q EventsStreamQuery) values() url.Values {
 
 // EventsVerifyQuery is the query of EventsService.Verify. The zero value of a field is not sent.
 type EventsVerifyQuery struct {
-	// Check only events with a higher `seq`.
-	After *int
+	// The `next_after` of the call before, or the `seq` after which to begin.
+	After string
 }
 
 func (q EventsVerifyQuery) values() url.Values {

@@ -53,7 +53,7 @@ func (v *eventsVerifyCommand) Run(p *process) error {
 			ws = found.ID
 		}
 		reports := []event.Report{}
-		err := app.DB.Events().VerifyChains(p.ctx, ws, func(r event.Report) error {
+		err := app.DB.Events().VerifyChains(p.ctx, ws, v.progress(p), func(r event.Report) error {
 			reports = append(reports, r)
 			switch {
 			case v.JSON:
@@ -88,6 +88,19 @@ func (v *eventsVerifyCommand) Run(p *process) error {
 		}
 		return nil
 	})
+}
+
+// progressAfter is how many events are checked between two lines about the progress.
+const progressAfter = 100_000
+
+// progress returns what counts the events that are checked, and tells a person at a terminal now and then.
+func (v *eventsVerifyCommand) progress(p *process) func() {
+	count := 0
+	return func() {
+		if count++; count%progressAfter == 0 && p.atTerminal() && !v.JSON {
+			_, _ = fmt.Fprintf(p.stderr, "%d events checked\n", count)
+		}
+	}
 }
 
 // printReport prints the report on one chain.

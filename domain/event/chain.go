@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -140,10 +141,35 @@ func NewVerifier(d Digest, org identity.OrgID, ws identity.WorkspaceID, c, start
 	return v
 }
 
-// Part is the result of verifying part of a chain.
+// Position is where the next part of a verification begins. The zero value is the beginning of the chain.
+type Position struct {
+	Seq   int64  // of the last link that was checked
+	Event string // the id of the last event without a link that was checked; empty: there may be more links
+}
+
+// IsZero reports whether p is the beginning.
+func (p Position) IsZero() bool { return p == Position{} }
+
+// String returns p as ParsePosition reads it.
+func (p Position) String() string {
+	if p.Event != "" {
+		return p.Event
+	}
+	return strconv.FormatInt(p.Seq, 10)
+}
+
+// ParsePosition reads a position: a Seq, or the id of an event.
+func ParsePosition(text string) Position {
+	if seq, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return Position{Seq: seq}
+	}
+	return Position{Event: text}
+}
+
+// Part is the result of verifying part of a workspace's events: first its links, then the events without a link.
 type Part struct {
 	Report
-	Next int64 // the Seq after which the next part begins; 0: the chain ends with this part
+	Next Position // where the next part begins; zero: this is the last one
 }
 
 // Resume continues after a link that was checked before. hash is its hash as stored; empty if it is gone.
@@ -154,8 +180,11 @@ func (v *Verifier) Resume(seq int64, hash []byte) {
 	v.seq, v.hash, v.gap = seq, hash, len(hash) == 0
 }
 
-// Part returns a part's result if others follow.
-func (v *Verifier) Part() Part { return Part{Report: v.report, Next: v.seq} }
+// SkipLinks continues after all links were checked.
+func (v *Verifier) SkipLinks() { v.chain = nil }
+
+// Part returns a part's result if further links follow.
+func (v *Verifier) Part() Part { return Part{Report: v.report, Next: Position{Seq: v.seq}} }
 
 // CheckLink checks the next link, in the order of Seq.
 func (v *Verifier) CheckLink(l *Link) {
@@ -214,7 +243,7 @@ func (v *Verifier) Unlinked(l *Link) {
 	}
 }
 
-// Report returns the result after all events were checked.
+// Report returns the result after all links were checked.
 func (v *Verifier) Report() Report {
 	if v.chain != nil && v.seq < v.chain.Seq {
 		v.fail("", v.seq+1, fmt.Sprintf("%d event(s) at the end of the chain were deleted", v.chain.Seq-v.seq))

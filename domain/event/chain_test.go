@@ -177,3 +177,13 @@ func TestVerify(t *testing.T) {
 		}
 	})
 }
+
+func TestPositionsAreReadAsTheyAreWritten(t *testing.T) {
+	for text, want := range map[string]event.Position{
+		"0": {}, "1284": {Seq: 1284}, "evt_01jb4rqnx1e5btz2s1v2j9k3mn": {Event: "evt_01jb4rqnx1e5btz2s1v2j9k3mn"},
+	} {
+		if got := event.ParsePosition(text); got != want || got.String() != text || got.IsZero() != (text == "0") {
+			t.Errorf("%s is read as %+v, which is written as %s", text, got, got)
+		}
+	}
+}

@@ -829,16 +829,16 @@ func (mr *MockEventsMockRecorder) List(ctx, ws, f, q interface{}) *gomock.Call {
 }
 
 // Verify mocks base method.
-func (m *MockEvents) Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, cursor int64, limit int) (event.Part, error) {
+func (m *MockEvents) Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, start event.Position, limit int) (event.Part, error) {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Verify", ctx, org, ws, cursor, limit)
+	ret := m.ctrl.Call(m, "Verify", ctx, org, ws, start, limit)
 	ret0, _ := ret[0].(event.Part)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }
 
 // Verify indicates an expected call of Verify.
-func (mr *MockEventsMockRecorder) Verify(ctx, org, ws, cursor, limit interface{}) *gomock.Call {
+func (mr *MockEventsMockRecorder) Verify(ctx, org, ws, start, limit interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Verify", reflect.TypeOf((*MockEvents)(nil).Verify), ctx, org, ws, cursor, limit)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Verify", reflect.TypeOf((*MockEvents)(nil).Verify), ctx, org, ws, start, limit)
 }

@@ -35,13 +35,13 @@ func listEvents(r *server.Call) (server.Reply, error) {
 	}), err
 }
 
-// verifyEvents checks a part of the hash chain. The caller repeats it with next_after until that is null.
+// verifyEvents checks a part of the trail. The caller repeats it with next_after until that is null.
 func verifyEvents(r *server.Call) (server.Reply, error) {
-	var cursor int64
+	var start event.Position
 	if text := r.Query.Get("after"); text != "" {
-		cursor, _ = strconv.ParseInt(text, 10, 64) // the contract has let only integers through
+		start = event.ParsePosition(text)
 	}
-	part, err := r.Accounts.VerifyEvents(r.Context(), r.By, cursor)
+	part, err := r.Accounts.VerifyEvents(r.Context(), r.By, start)
 	if err != nil {
 		return server.Reply{}, err
 	}
@@ -56,10 +56,10 @@ func verifyEvents(r *server.Call) (server.Reply, error) {
 		}),
 		LastSeq:   part.Seq,
 		LastHash:  openapi.OrNull(part.Hash),
-		NextAfter: nullable.NewNullNullable[int64](),
+		NextAfter: nullable.NewNullNullable[string](),
 	}
-	if part.Next > 0 {
-		out.NextAfter.Set(part.Next)
+	if !part.Next.IsZero() {
+		out.NextAfter.Set(part.Next.String())
 	}
 	return server.OK(out), nil
 }

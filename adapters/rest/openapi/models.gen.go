@@ -2970,18 +2970,18 @@ type EventVerification struct {
 	LastSeq int64 `json:"last_seq"`
 
 	// NextAfter The `after` of the next call. null if this was the last part.
-	NextAfter nullable.Nullable[int64] `json:"next_after"`
+	NextAfter nullable.Nullable[string] `json:"next_after"`
 
 	// Redacted Events of this part from which personal data was removed when a person was erased. They verify too.
 	Redacted int `json:"redacted"`
 
-	// Unsigned Events from before events were signed. Counted in the last part.
+	// Unsigned Events of this part from before events were signed.
 	Unsigned int `json:"unsigned"`
 
 	// Verified Events in this part that are as they were written and in their place.
 	Verified int `json:"verified"`
 
-	// Waiting Events that are signed and not linked yet. Counted in the last part.
+	// Waiting Events of this part that are signed and not linked yet.
 	Waiting int `json:"waiting"`
 }
 

@@ -15,10 +15,10 @@ import (
 // ErrNotSigning is returned by VerifyChains if SignEvents was not called.
 var ErrNotSigning = errors.New("the key of the chains is not known")
 
-// VerifyChains checks the chain of one workspace, or of all if ws is empty, and calls report with each result.
-// It reads each chain in one snapshot, and changes nothing.
+// VerifyChains checks the chain of one workspace, or of all if ws is empty. It calls tell for each event that it has
+// checked, and report with the result of each chain. It reads each chain in one snapshot, and changes nothing.
 func (store *Store) VerifyChains(
-	ctx context.Context, ws identity.WorkspaceID, report func(event.Report) error,
+	ctx context.Context, ws identity.WorkspaceID, tell func(), report func(event.Report) error,
 ) error {
 	d := store.Digester()
 	if d == nil {
@@ -40,7 +40,7 @@ func (store *Store) VerifyChains(
 		return cmp.Or(cmp.Compare(a.Org, b.Org), cmp.Compare(a.Workspace, b.Workspace))
 	})
 	for _, key := range slices.Compact(all) {
-		found, err := store.verifyChain(ctx, d, key)
+		found, err := store.verifyChain(ctx, d, key, tell)
 		if err == nil {
 			err = report(found)
 		}
@@ -52,32 +52,35 @@ func (store *Store) VerifyChains(
 }
 
 // Verify implements ports.Events.
-func (s *Events) Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, cursor int64,
+func (s *Events) Verify(ctx context.Context, org identity.OrgID, ws identity.WorkspaceID, start event.Position,
 	limit int) (part event.Part, err error) {
 	d := s.db.Digester()
 	if d == nil {
 		return part, ErrNotSigning
 	}
 	err = s.db.snapshot(ctx, func(snapshot *Store) (err error) {
-		part, err = snapshot.verifyPart(ctx, d, chainKey{Org: org, Workspace: ws}, cursor, limit)
+		part, err = snapshot.verifyPart(ctx, d, chainKey{Org: org, Workspace: ws}, start, limit, func() {})
 		return err
 	})
 	return part, err
 }
 
 // verifyChain checks one chain, in one snapshot of the database.
-func (store *Store) verifyChain(ctx context.Context, d event.Digest, key chainKey) (event.Report, error) {
+func (store *Store) verifyChain(
+	ctx context.Context, d event.Digest, key chainKey, tell func(),
+) (event.Report, error) {
 	var all event.Part
 	err := store.snapshot(ctx, func(snapshot *Store) (err error) {
-		all, err = snapshot.verifyPart(ctx, d, key, 0, math.MaxInt)
+		all, err = snapshot.verifyPart(ctx, d, key, event.Position{}, math.MaxInt, tell)
 		return err
 	})
 	return all.Report, err
 }
 
-// verifyPart checks a limited number of links after a place, and after the last link the events that are not linked.
+// verifyPart checks about limit events after a position: links, and after the last link the events without one. It
+// calls tell after each.
 func (store *Store) verifyPart(
-	ctx context.Context, d event.Digest, key chainKey, cursor int64, limit int,
+	ctx context.Context, d event.Digest, key chainKey, from event.Position, limit int, tell func(),
 ) (event.Part, error) {
 	start, err := store.storedChain(ctx, chainKey{})
 	if err != nil {
@@ -87,26 +90,37 @@ func (store *Store) verifyPart(
 	if err != nil {
 		return event.Part{}, err
 	}
-	v := event.NewVerifier(d, key.Org, key.Workspace, c, start)
-	if cursor > 0 {
-		var hash []byte
-		if _, err := store.Get(ctx, &hash, `SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ?
-			AND chain_seq = ?`, key.Workspace, key.Org, cursor); err != nil {
+	v, count := event.NewVerifier(d, key.Org, key.Workspace, c, start), 0
+	check := func(one func(*event.Link)) func(*event.Link) {
+		return func(l *event.Link) { one(l); count++; tell() }
+	}
+	if from.Event == "" {
+		if err := store.resume(ctx, v, key, from.Seq); err != nil {
 			return event.Part{}, err
 		}
-		v.Resume(cursor, hash)
+		hasMore, err := store.eachLink(ctx, key, from.Seq+1, limit, check(v.CheckLink))
+		if err != nil || hasMore {
+			return v.Part(), err
+		}
+	} else {
+		v.SkipLinks()
 	}
-	hasMore, err := store.eachLink(ctx, key, cursor+1, limit, v.CheckLink)
-	if err != nil {
-		return event.Part{}, err
+	last, err := store.eachUnlinked(ctx, key, from.Event, max(limit-count, 1), check(v.Unlinked))
+	return event.Part{Report: v.Report(), Next: event.Position{Event: last}}, err
+}
+
+// resume continues a verification after the link in a place; 0: it begins.
+func (store *Store) resume(ctx context.Context, v *event.Verifier, key chainKey, seq int64) error {
+	if seq == 0 {
+		return nil
 	}
-	if hasMore {
-		return v.Part(), nil
+	var hash []byte
+	if _, err := store.Get(ctx, &hash, `SELECT chain_hash FROM events WHERE workspace_id = ? AND org_id = ?
+		AND chain_seq = ?`, key.Workspace, key.Org, seq); err != nil {
+		return err
 	}
-	if err := store.eachUnlinked(ctx, key, v.Unlinked); err != nil {
-		return event.Part{}, err
-	}
-	return event.Part{Report: v.Report()}, nil
+	v.Resume(seq, hash)
+	return nil
 }
 
 // storedChain returns a chain, or nil.
@@ -166,22 +180,28 @@ func (store *Store) eachLink(
 	}
 }
 
-// eachUnlinked calls f for a workspace's events without a place in the chain, in the order of an index: there can be
-// hundreds of thousands that a release without chains has written.
-func (store *Store) eachUnlinked(ctx context.Context, key chainKey, f func(*event.Link)) error {
-	for id := ""; ; {
+// eachUnlinked calls f for a workspace's events without a place in the chain that follow the event id, at most limit of
+// them, in the order of an index: there can be hundreds of thousands that a release without chains has written. It
+// returns the id of the last one if there are more.
+func (store *Store) eachUnlinked(
+	ctx context.Context, key chainKey, id string, limit int, f func(*event.Link),
+) (last string, err error) {
+	for count := 0; ; {
 		var rows []linkRow
 		if err := store.List(ctx, &rows, `SELECT `+linkColumns+` FROM recorded_events
 			WHERE workspace_id = ? AND id > ? AND org_id = ? AND chain_seq <= 0
 			ORDER BY id LIMIT ?`, key.Workspace, id, key.Org, verifiedAtOnce); err != nil {
-			return err
+			return "", err
 		}
 		for i := range rows {
+			if count == limit {
+				return id, nil
+			}
 			f(rows[i].link())
-			id = rows[i].ID
+			id, count = rows[i].ID, count+1
 		}
 		if len(rows) < verifiedAtOnce {
-			return nil
+			return "", nil
 		}
 	}
 }

@@ -3306,10 +3306,10 @@ class EventVerification(TypedDict):
     """Events of this part from which personal data was removed when a person was erased. They verify too."""
 
     waiting: int
-    """Events that are signed and not linked yet. Counted in the last part."""
+    """Events of this part that are signed and not linked yet."""
 
     unsigned: int
-    """Events from before events were signed. Counted in the last part."""
+    """Events of this part from before events were signed."""
 
     broken: int
     """The number of places where the chain does not verify."""
@@ -3323,7 +3323,7 @@ class EventVerification(TypedDict):
     last_hash: Optional[str]
     """The hash of the last event of the whole chain, hexadecimal. null if nothing is linked yet."""
 
-    next_after: Optional[int]
+    next_after: Optional[str]
     """The `after` of the next call. null if this was the last part."""
 
 # Who can resolve the failure. `config`: the people who manage the connection or the warehouse. `transient`: it
@@ -14329,15 +14329,16 @@ class EventsResource(Resource):
     def verify(
         self,
         *,
-        after: Optional[int] = None,
+        after: Optional[str] = None,
         **options: Unpack[Options],
     ) -> EventVerification:
         """Verify the audit trail.
 
         Requires the admin role. Checks whether an event of the workspace was changed, moved, deleted or
         inserted: each event is signed with a key of the server when it is stored, and linked within
-        about a second to the event before it. One call checks at most 10,000 events; continue with
-        `after={next_after}` until `next_after` is null.
+        about a second to the event before it. One call checks about 10,000 events; continue with
+        `after={next_after}` until `next_after` is null. Events without a link come last: those of the
+        last second, and those from before events were signed.
 
         Keep `last_seq` and `last_hash` elsewhere: a later chain that does not contain them shows that
         somebody restored an older copy of the database. Operators can verify all workspaces with `atrium

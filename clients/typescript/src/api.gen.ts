@@ -2697,9 +2697,9 @@ export type EventVerification = {
   verified: number
   /** Events of this part from which personal data was removed when a person was erased. They verify too. */
   redacted: number
-  /** Events that are signed and not linked yet. Counted in the last part. */
+  /** Events of this part that are signed and not linked yet. */
   waiting: number
-  /** Events from before events were signed. Counted in the last part. */
+  /** Events of this part from before events were signed. */
   unsigned: number
   /** The number of places where the chain does not verify. */
   broken: number
@@ -2710,7 +2710,7 @@ export type EventVerification = {
   /** The hash of the last event of the whole chain, hexadecimal. null if nothing is linked yet. */
   last_hash: string | null
   /** The `after` of the next call. null if this was the last part. */
-  next_after: number | null
+  next_after: string | null
 }
 
 /**
@@ -11012,8 +11012,9 @@ export class EventsResource extends Resource {
    *
    * Requires the admin role. Checks whether an event of the workspace was changed, moved, deleted or inserted:
    * each event is signed with a key of the server when it is stored, and linked within about a second to the
-   * event before it. One call checks at most 10,000 events; continue with `after={next_after}` until
-   * `next_after` is null.
+   * event before it. One call checks about 10,000 events; continue with `after={next_after}` until `next_after`
+   * is null. Events without a link come last: those of the last second, and those from before events were
+   * signed.
    *
    * Keep `last_seq` and `last_hash` elsewhere: a later chain that does not contain them shows that somebody
    * restored an older copy of the database. Operators can verify all workspaces with `atrium events verify`.
@@ -11021,8 +11022,8 @@ export class EventsResource extends Resource {
    * Errors: scope_required; and those that every call can have.
    */
   verify(query?: {
-      /** Check only events with a higher `seq`. */
-      after?: number
+      /** The `next_after` of the call before, or the `seq` after which to begin. */
+      after?: string
     }, options?: Options): Promise<EventVerification> {
     return this.caller.send({ name: 'events.verify', method: 'GET', path: path`/api/events/verification`, query }, options)
   }

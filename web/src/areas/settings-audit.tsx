@@ -97,15 +97,17 @@ export function Audit() {
   )
 }
 
-/** verifyAll verifies the whole trail, part by part, and tells how far it is. */
-async function verifyAll(workspace: string, tell: (verified: number) => void) {
+/** verifyAll verifies the whole trail, part by part, and tells how many events it has checked. */
+async function verifyAll(workspace: string, tell: (checked: number) => void) {
+  let checked = 0
   const sum = { verified: 0, broken: 0, breaks: [] as { seq: number; event_id: string | null; reason: string }[] }
-  for (let after = 0; ;) {
+  for (let after = '0'; ;) {
     const part = await atrium.events.verify({ after }, { workspace })
     sum.verified += part.verified
     sum.broken += part.broken
     sum.breaks.push(...part.breaks)
-    tell(sum.verified)
+    checked += part.verified + part.waiting + part.unsigned + part.broken
+    tell(checked)
     if (part.next_after === null) return { ...sum, last_seq: part.last_seq, last_hash: part.last_hash }
     after = part.next_after
   }
