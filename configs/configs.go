@@ -103,6 +103,7 @@ type Org struct {
 	SignUp          string
 	WorkspacesBy    string // anyone or operators; empty: anyone
 	APIKeys         APIKeys
+	Sessions        Sessions
 	Registry        Registry
 	ConnectionKinds []string // empty: all, but sqlite only where this is the only org and the database is SQLite too
 	Egress          identity.Egress
@@ -130,6 +131,20 @@ type APIKeys struct {
 func (k APIKeys) policy() identity.KeyPolicy {
 	return identity.KeyPolicy{
 		MaxLifetime: k.MaxLifetime, DefaultLifetime: k.DefaultLifetime, NoPersonal: !*k.Personal,
+	}
+}
+
+// Sessions are an org's requirements for the sessions of browsers.
+type Sessions struct {
+	Idle           time.Duration // without a request; 0: session.Idle
+	Lifetime       time.Duration // 0: session.Life
+	RequirePasskey string        // the lowest role that needs a passkey or another second factor; empty: no one does
+}
+
+// policy returns s as the domain's type.
+func (s Sessions) policy() identity.SessionPolicy {
+	return identity.SessionPolicy{
+		Idle: s.Idle, Life: s.Lifetime, SecondFactorFrom: identity.ParseRole(s.RequirePasskey),
 	}
 }
 
@@ -296,7 +311,8 @@ func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Direct
 			SCIM: o.SCIM.directory(), GroupClaim: o.groupClaim(),
 			AcceptURL: o.AcceptURL, Captures: o.captures(),
 			SignUp: identity.SignUp(o.SignUp), WorkspacesBy: identity.WorkspacesBy(o.WorkspacesBy),
-			Keys: o.APIKeys.policy(), ConnectionKinds: c.connectionKinds(o), Egress: o.Egress,
+			Keys: o.APIKeys.policy(), Sessions: o.Sessions.policy(), ConnectionKinds: c.connectionKinds(o),
+			Egress: o.Egress,
 		}
 	}
 	return identity.NewDirectory(orgs, c.BaseDomain)

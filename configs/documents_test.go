@@ -29,7 +29,7 @@ func TestWhatDocumentsShowIsValid(t *testing.T) {
 	}
 	blocks := regexp.MustCompile("(?ms)^ *```yaml\n(.*?)^ *```$")
 	for _, page := range []string{"README.md", "docs/configuration.md", "docs/deployment.md", "docs/install.md",
-		"docs/operating.md"} {
+		"docs/operating.md", "docs/scim.md"} {
 		for i, block := range blocks.FindAllStringSubmatch(read(page), -1) {
 			views[fmt.Sprintf("%s block %d", page, i+1)] = block[1]
 		}
@@ -40,9 +40,9 @@ func TestWhatDocumentsShowIsValid(t *testing.T) {
 	for name, text := range views {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
-			for _, secret := range []string{"stripe-webhook", "stripe-key"} {
-				require.NoError(t, os.WriteFile(filepath.Join(folder, secret), []byte("sk_test_0123456789abcdef"),
-					0o600))
+			for _, secret := range []string{"stripe-webhook", "stripe-key", "atrium-scim", "atrium-oidc"} {
+				require.NoError(t, os.WriteFile(filepath.Join(folder, secret),
+					[]byte("sk_test_0123456789abcdef0123456789abcdef"), 0o600))
 			}
 			file := filepath.Join(folder, "atrium.yaml")
 			require.NoError(t, os.WriteFile(file, []byte(strings.ReplaceAll(text, "/run/secrets", folder)), 0o600))

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
@@ -18,6 +19,7 @@ type Issuer struct {
 	TrustEmail   *bool    // nil: true if EmailDomains are listed, or if the issuer is the org's first
 	EmailDomains []string // for which the issuer may vouch; empty: for all, if TrustEmail
 	Require      []RequiredClaim
+	SecondFactor []RequiredClaim // each proves a second factor
 	Client       IssuerClient
 }
 
@@ -28,6 +30,8 @@ type IssuerClient struct {
 	Scopes     []string // empty: openid, email and profile
 	Name       string   // empty: the host of the issuer
 	Title      string   // empty: the name
+	MaxAge     time.Duration
+	ACRValues  []string
 }
 
 // client returns c with its defaults filled in, for the issuer at a URL, or nil.
@@ -35,7 +39,7 @@ func (c IssuerClient) client(issuer string) *identity.Client {
 	if c.ID == "" {
 		return nil
 	}
-	out := &identity.Client{Name: c.Name, ID: c.ID, Scopes: c.Scopes}
+	out := &identity.Client{Name: c.Name, ID: c.ID, Scopes: c.Scopes, MaxAge: c.MaxAge, ACRValues: c.ACRValues}
 	if u, err := url.Parse(issuer); err == nil && out.Name == "" {
 		out.Name = strings.ToLower(u.Hostname())
 	}
@@ -62,7 +66,8 @@ var providerName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 // validate checks the client of the issuer at a URL, whose key is key.
 func (c IssuerClient) validate(found *problems, key, issuer string, names map[string]string) {
 	if c.ID == "" {
-		if c.SecretFile != "" || c.Name != "" || c.Title != "" || len(c.Scopes) > 0 {
+		if c.SecretFile != "" || c.Name != "" || c.Title != "" || len(c.Scopes) > 0 || c.MaxAge != 0 ||
+			len(c.ACRValues) > 0 {
 			found.add(key+".id", "must be the id that the provider gave to Atrium")
 		}
 		return
@@ -78,6 +83,15 @@ func (c IssuerClient) validate(found *problems, key, issuer string, names map[st
 			found.add(fmt.Sprintf("%s.scopes[%d]", key, i), "must be one scope: visible ASCII without quotes, "+
 				"backslashes and spaces")
 		}
+	}
+	for i, value := range c.ACRValues {
+		if !scopeForm.MatchString(value) {
+			found.add(fmt.Sprintf("%s.acr_values[%d]", key, i), "must be one value: visible ASCII without quotes, "+
+				"backslashes and spaces")
+		}
+	}
+	if c.MaxAge != 0 {
+		inRange(found, key+".max_age", c.MaxAge, time.Minute, 7*day, "1m to 7d, or 0s for no limit")
 	}
 	if len([]rune(c.Title)) > maxName {
 		found.add(key+".title", "must have at most %d characters", maxName)
@@ -118,6 +132,9 @@ func (o Org) issuers() []identity.Issuer {
 			EmailDomains: i.EmailDomains, Client: i.Client.client(i.URL)}
 		for _, r := range i.Require {
 			issuer.Require = append(issuer.Require, identity.ClaimValue(r))
+		}
+		for _, r := range i.SecondFactor {
+			issuer.SecondFactor = append(issuer.SecondFactor, identity.ClaimValue(r))
 		}
 		all = append(all, issuer)
 	}
@@ -207,17 +224,23 @@ func (o Org) validateIssuers(found *problems, key string) {
 			found.add(key+".trust_email", "must not be false where email_domains are listed")
 		}
 		issuer.Client.validate(found, key+".client", issuer.URL, names)
-		for j, r := range issuer.Require {
-			if r.Claim == "" || r.Value == "" {
-				found.add(fmt.Sprintf("%s.require[%d]", key, j), "must name a claim and a value")
-			}
-		}
+		checkClaims(found, key+".require", issuer.Require)
+		checkClaims(found, key+".second_factor", issuer.SecondFactor)
 	}
 	for j := 1; j < len(o.Issuers); j++ {
 		if o.Issuers[j].trusted(j) && !o.Issuers[0].statesTrust() {
 			found.add(key+".issuers[0].trust_email",
 				"must be set, or email_domains be listed: issuers[%d] vouches for addresses too, and either could "+
 					"take over accounts of the other", j)
+		}
+	}
+}
+
+// checkClaims checks that each claim has a name and a value.
+func checkClaims(found *problems, key string, claims []RequiredClaim) {
+	for i, r := range claims {
+		if r.Claim == "" || r.Value == "" {
+			found.add(fmt.Sprintf("%s[%d]", key, i), "must name a claim and a value")
 		}
 	}
 }

@@ -91,6 +91,7 @@ func (c *Config) validateOrgs(found *problems) {
 		o.validateGoogleConsent(found, key)
 		o.validateSignIn(found, key)
 		o.validateAPIKeys(found, key)
+		c.validateSessions(found, key, o)
 		if o.BaseURL != "" && !isBaseURL(o.BaseURL) {
 			found.add(key+".base_url", "must be an absolute http or https URL without user, query and fragment")
 		}

@@ -129,6 +129,27 @@ func TestTheFileIsRefused(t *testing.T) {
 			"orgs[0].api_keys.personal: must be true where no issuer"},
 		"for personal keys in words": {"orgs: [{slug: a, api_keys: {personal: 'no'}}]",
 			"orgs[0].api_keys.personal: must be true or false"},
+		"for sessions that end at once": {"orgs: [{slug: a, sessions: {idle: 1m}}]",
+			"orgs[0].sessions.idle: must be 5m to 12h"},
+		"for sessions that last too long": {"orgs: [{slug: a, sessions: {lifetime: 8d}}]",
+			"orgs[0].sessions.lifetime: must be 1h to 7d"},
+		"for a passkey of an unknown role": {"orgs: [{slug: a, sessions: {require_passkey: boss}}]",
+			"orgs[0].sessions.require_passkey: must be viewer, member, admin or owner"},
+		"for a passkey that no browser allows": {
+			"orgs: [{slug: a, base_url: 'https://192.0.2.1', sessions: {require_passkey: owner}}]",
+			"orgs[0].sessions.require_passkey: must be empty: no one could meet it"},
+		"for a passkey without https": {
+			"orgs: [{slug: a, base_url: 'http://a.test', sessions: {require_passkey: owner}}]",
+			"orgs[0].sessions.require_passkey: must be empty: no one could meet it"},
+		"for a second factor without a value": {"orgs: [{slug: a, issuers: [{url: 'https://b.test', " +
+			"audiences: [x], second_factor: [{claim: amr}]}]}]",
+			"orgs[0].issuers[0].second_factor[0]: must name a claim and a value"},
+		"for a sign-in that is never recent enough": {"orgs: [{slug: a, issuers: [{url: 'https://b.test', " +
+			"audiences: [x], client: {id: c, max_age: 1s}}]}]", "orgs[0].issuers[0].client.max_age: must be 1m to 7d"},
+		"for a context with a space": {"orgs: [{slug: a, issuers: [{url: 'https://b.test', audiences: [x], " +
+			"client: {id: c, acr_values: ['a b']}}]}]", "orgs[0].issuers[0].client.acr_values[0]: must be one value"},
+		"for an age of sign-ins without a client": {"orgs: [{slug: a, issuers: [{url: 'https://b.test', " +
+			"audiences: [x], client: {max_age: 1h}}]}]", "orgs[0].issuers[0].client.id: must be the id"},
 		"for an accept URL without its token": {"orgs: [{slug: a, accept_url: 'https://a.test/join'}]",
 			"orgs[0].accept_url: must be an absolute"},
 		"for mail without TLS elsewhere": {"mail: {smtp: {addr: 'mail.test:25', from: a@b.test, tls: " +

@@ -160,6 +160,40 @@ orgs:
 	assert.NoDiff(t, "what is returned", cmp.Diff(want, *o))
 }
 
+func TestWhatAnOrgRequiresOfSessions(t *testing.T) {
+	c := parse(t, configs.Source{File: inFile(t, `
+orgs:
+  - slug: acme
+    hosts: [acme.example]
+    issuers:
+      - url: https://login.example.com
+        audiences: [atrium]
+        second_factor: [{claim: amr, value: mfa}, {claim: acr, value: high}]
+        client: {id: atrium, max_age: 8h, acr_values: [high, higher]}
+    sessions: {idle: 15m, lifetime: 8h, require_passkey: admin}
+  - {slug: bare, hosts: [bare.example]}
+  - slug: addressed
+    hosts: [192.0.2.1]
+    issuers: [{url: "https://login.example.com", audiences: [atrium], second_factor: [{claim: amr, value: mfa}]}]
+    sessions: {require_passkey: viewer}
+`)})
+	directory := c.Directory(func(slug string) identity.OrgID { return identity.OrgID(slug) })
+	for slug, want := range map[string]identity.SessionPolicy{
+		"acme":      {Idle: 15 * time.Minute, Life: 8 * time.Hour, SecondFactorFrom: identity.Admin},
+		"bare":      {},
+		"addressed": {SecondFactorFrom: identity.Viewer}, // which the issuer can meet
+	} {
+		o, _ := directory.BySlug(slug)
+		assert.Equal(t, slug, o.Sessions, want)
+	}
+	o, _ := directory.BySlug("acme")
+	issuer := o.Issuers[0]
+	assert.NoDiff(t, "proofs of a second factor", cmp.Diff([]identity.ClaimValue{{Claim: "amr", Value: "mfa"},
+		{Claim: "acr", Value: "high"}}, issuer.SecondFactor))
+	assert.Equal(t, "the maximum age", issuer.Client.MaxAge, 8*time.Hour)
+	assert.NoDiff(t, "the contexts", cmp.Diff([]string{"high", "higher"}, issuer.Client.ACRValues))
+}
+
 func TestMail(t *testing.T) {
 	const settings = "mail:\n  smtp: {addr: 'smtp.example.com:587', user: atrium, from: 'Atrium " +
 		"<atrium@example.com>'}\norgs: [{slug: a, base_url: 'https://a.test'}]\n"

@@ -16,7 +16,7 @@ import (
 // reads at most 1 MiB, and waits at most 5 seconds. account.ErrProviderFailed if a provider does not respond, or not as
 // it must; the error wraps the reason, which is only for the log.
 type OpenIDClient interface {
-	// Begin returns the address at the provider to which the browser is sent.
+	// Begin returns the address at the provider to which the browser is sent. It requests the client's ACRValues.
 	Begin(ctx context.Context, issuer identity.Issuer, r AuthorizationRequest) (address string, err error)
 
 	// Finish exchanges the code that the browser brought back for an ID token, and returns its claims. The token is
@@ -36,6 +36,10 @@ type AuthorizationRequest struct {
 	State       string
 	Nonce       string
 	Verifier    string // of PKCE; only its hash is sent
+
+	// MaxAge is how long ago the provider may have authenticated the person, in whole seconds; nil: any time. With 0 it
+	// asks the person again.
+	MaxAge *time.Duration
 }
 
 // AuthorizationResponse is what a browser brings back from a provider, with the state that it was sent with.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -86,8 +87,18 @@ func (c *Client) Begin(ctx context.Context, issuer identity.Issuer, r ports.Auth
 	if err != nil {
 		return "", failure("its discovery document", err)
 	}
-	return config.AuthCodeURL(r.State, oauth2.S256ChallengeOption(r.Verifier),
-		oauth2.SetAuthURLParam("nonce", r.Nonce)), nil
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(r.Verifier), oauth2.SetAuthURLParam("nonce", r.Nonce)}
+	if r.MaxAge != nil {
+		seconds := strconv.Itoa(int(r.MaxAge.Seconds()))
+		options = append(options, oauth2.SetAuthURLParam("max_age", seconds))
+		if *r.MaxAge == 0 { // which some providers take for none
+			options = append(options, oauth2.SetAuthURLParam("prompt", "login"))
+		}
+	}
+	if contexts := issuer.Client.ACRValues; len(contexts) > 0 {
+		options = append(options, oauth2.SetAuthURLParam("acr_values", strings.Join(contexts, " ")))
+	}
+	return config.AuthCodeURL(r.State, options...), nil
 }
 
 // Finish implements ports.OpenIDClient.

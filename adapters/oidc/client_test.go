@@ -88,7 +88,7 @@ func TestSignIn(t *testing.T) {
 			defer p.Tamper(func(p *fixture.Provider) { p.Document, p.Response = nil, nil })
 			claims, err := signsIn(t, oidc.NewClient(newVerifier()), issuer, nil)
 			accepted(t, claims, err)
-			if from := session.FromClaims(*claims); from.ID != "s-1" || from.Issuer != p.URL {
+			if from := session.FromClaims(&identity.Org{}, *claims); from.ID != "s-1" || from.Issuer != p.URL {
 				t.Errorf("the session is %+v", from)
 			}
 		})
@@ -122,6 +122,34 @@ func TestSignIn(t *testing.T) {
 			t.Errorf("the address is %s", address)
 		}
 	})
+}
+
+func TestARequestSaysHowAPersonSignsIn(t *testing.T) {
+	p := fixture.NewProvider(t)
+	zero, day := time.Duration(0), 24*time.Hour
+	for name, tt := range map[string]struct {
+		maxAge   *time.Duration
+		contexts []string
+		want     map[string][]string
+	}{
+		"in any way":         {nil, nil, map[string][]string{"max_age": nil, "acr_values": nil}},
+		"now":                {&zero, nil, map[string][]string{"max_age": {"0"}, "prompt": {"login"}}},
+		"since yesterday":    {&day, nil, map[string][]string{"max_age": {"86400"}, "prompt": nil}},
+		"in one of contexts": {nil, []string{"high", "higher"}, map[string][]string{"acr_values": {"high higher"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			issuer := registered(p)
+			issuer.Client.ACRValues = tt.contexts
+			address, err := oidc.NewClient(newVerifier()).Begin(t.Context(), issuer,
+				ports.AuthorizationRequest{State: "s", Verifier: "v", MaxAge: tt.maxAge})
+			require.NoError(t, err)
+			u, err := url.Parse(address)
+			require.NoError(t, err)
+			for parameter, want := range tt.want {
+				assert.EqualSlice(t, parameter, u.Query()[parameter], want)
+			}
+		})
+	}
 }
 
 func TestHostileProviders(t *testing.T) {

@@ -17,24 +17,31 @@ type PersonAccess struct {
 	Passkeys []account.Passkey // the newest first
 }
 
-// AccessOf returns everything with which a person of by's org can act. by is an operator or the system.
-func (s *Service) AccessOf(ctx context.Context, by identity.Actor, id identity.UserID) (*PersonAccess, error) {
+// AccessOf returns everything with which a person of by's org, which has a policy, can act. by is an operator or the
+// system.
+func (s *Service) AccessOf(
+	ctx context.Context, by identity.Actor, policy identity.SessionPolicy, id identity.UserID,
+) (*PersonAccess, error) {
 	if err := account.MayChangeAccess(by); err != nil {
 		return nil, err
 	}
-	return s.accessOf(ctx, by, id)
+	return s.accessOf(ctx, by, policy, id)
 }
 
 // OwnAccess is AccessOf for the caller. An API key may not call it, as account.MayExportSelf.
-func (s *Service) OwnAccess(ctx context.Context, by identity.Actor) (*PersonAccess, error) {
+func (s *Service) OwnAccess(
+	ctx context.Context, by identity.Actor, policy identity.SessionPolicy,
+) (*PersonAccess, error) {
 	if err := account.MayExportSelf(by); err != nil {
 		return nil, err
 	}
-	return s.accessOf(ctx, by, by.User)
+	return s.accessOf(ctx, by, policy, by.User)
 }
 
 // accessOf adds the sessions and passkeys to an overview. The caller has checked who asks.
-func (s *Service) accessOf(ctx context.Context, by identity.Actor, id identity.UserID) (*PersonAccess, error) {
+func (s *Service) accessOf(
+	ctx context.Context, by identity.Actor, policy identity.SessionPolicy, id identity.UserID,
+) (*PersonAccess, error) {
 	overview, err := s.people.Overview(ctx, by.Org, id, "", by.At, account.MaxOverviewItems)
 	if err != nil {
 		return nil, err
@@ -51,7 +58,9 @@ func (s *Service) accessOf(ctx context.Context, by identity.Actor, id identity.U
 		return nil, err
 	}
 	overview.Truncated = overview.Truncated || sessions.Next != ""
-	return &PersonAccess{AccessOverview: overview, Sessions: sessions.Items, Passkeys: passkeys.Items}, nil
+	return &PersonAccess{
+		AccessOverview: overview, Sessions: session.LiveOf(sessions.Items, policy, by.At), Passkeys: passkeys.Items,
+	}, nil
 }
 
 // AccessOfMember returns what a member can do in a workspace, and what acts for them there. by is an owner of the

@@ -2,6 +2,7 @@ package accounts_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/golang/mock/gomock"
 
@@ -36,11 +37,14 @@ func newOverviews(t *testing.T) *overviews {
 func TestEveryPowerOfAPersonIsOneOverview(t *testing.T) {
 	operator := identity.Actor{Org: "org", User: "op", Operator: true, Ceiling: identity.Owner, At: now}
 	person := identity.Actor{Org: "org", User: "ann", Ceiling: identity.Owner, At: now}
+	anyone := identity.SessionPolicy{}
+	live := session.Session{ID: "ses_1", LastSeenAt: now, ExpiresAt: now.Add(time.Hour)}
+	idle := session.Session{ID: "ses_0", LastSeenAt: now.Add(-time.Hour), ExpiresAt: now.Add(time.Hour)}
 	expect := func(s *overviews, user account.User, next string) {
 		s.people.EXPECT().Overview(gomock.Any(), identity.OrgID("org"), user.ID, identity.WorkspaceID(""), now, 1000).
 			Return(&account.AccessOverview{User: user}, nil)
 		s.sessions.EXPECT().List(gomock.Any(), identity.OrgID("org"), user.ID, identity.KeyID(""), now, gomock.Any()).
-			AnyTimes().Return(session.Page{Items: []session.Session{{ID: "ses_1"}}, Next: next}, nil)
+			AnyTimes().Return(session.Page{Items: []session.Session{live, idle}, Next: next}, nil)
 		s.passkeys.EXPECT().List(gomock.Any(), identity.OrgID("org"), user.ID, gomock.Any()).AnyTimes().Return(
 			account.PasskeyPage{Items: []account.Passkey{{ID: "psk_1"}}}, nil)
 	}
@@ -48,7 +52,7 @@ func TestEveryPowerOfAPersonIsOneOverview(t *testing.T) {
 		for next, isTruncated := range map[string]bool{"": false, "ses_0": true} {
 			s := newOverviews(t)
 			expect(s, account.User{ID: "ann"}, next)
-			got, err := s.AccessOf(t.Context(), operator, "ann")
+			got, err := s.AccessOf(t.Context(), operator, anyone, "ann")
 			require.NoError(t, err)
 			if got.Sessions[0].ID != "ses_1" || got.Passkeys[0].ID != "psk_1" || got.Truncated != isTruncated {
 				t.Errorf("%+v", got)
@@ -58,20 +62,25 @@ func TestEveryPowerOfAPersonIsOneOverview(t *testing.T) {
 	t.Run("a program is no person", func(t *testing.T) {
 		s := newOverviews(t)
 		expect(s, account.User{ID: "bot", Service: true}, "")
-		_, err := s.AccessOf(t.Context(), operator, "bot")
+		_, err := s.AccessOf(t.Context(), operator, anyone, "bot")
 		require.ErrorIs(t, err, account.ErrUserNotFound)
 	})
 	t.Run("a person sees their own, without a key, and no one else's", func(t *testing.T) {
 		s := newOverviews(t)
 		expect(s, account.User{ID: "ann"}, "")
-		got, err := s.OwnAccess(t.Context(), person)
+		got, err := s.OwnAccess(t.Context(), person, anyone)
 		require.NoError(t, err)
 		assert.Equal(t, "user", got.User.ID, "ann")
+		assert.Equal(t, "sessions", len(got.Sessions), 2)
+		expect(s, account.User{ID: "ann"}, "")
+		got, err = s.OwnAccess(t.Context(), person, identity.SessionPolicy{Idle: time.Hour})
+		require.NoError(t, err)
+		assert.Equal(t, "sessions that a policy has not ended", len(got.Sessions), 1)
 		withKey := person
 		withKey.Key = "key_1"
-		_, err = s.OwnAccess(t.Context(), withKey)
+		_, err = s.OwnAccess(t.Context(), withKey, anyone)
 		require.ErrorIs(t, err, identity.ErrForbidden)
-		_, err = s.AccessOf(t.Context(), person, "ann")
+		_, err = s.AccessOf(t.Context(), person, anyone, "ann")
 		require.ErrorIs(t, err, identity.ErrForbidden)
 	})
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 )
 
-// ListOf lists a person's live sessions in by's org. by is an operator or the system.
+// ListOf lists a person's sessions in by's org that are live under its policy. by is an operator or the system.
 func (s *Service) ListOf(
-	ctx context.Context, by identity.Actor, user identity.UserID, q page.Query,
+	ctx context.Context, by identity.Actor, policy identity.SessionPolicy, user identity.UserID, q page.Query,
 ) (session.Page, error) {
 	if err := account.MayChangeAccess(by); err != nil {
 		return session.Page{}, err
@@ -19,7 +19,9 @@ func (s *Service) ListOf(
 	if _, _, err := s.users.Get(ctx, by.Org, user); err != nil {
 		return session.Page{}, err
 	}
-	return s.sessions.List(ctx, by.Org, user, "", by.At, q)
+	found, err := s.sessions.List(ctx, by.Org, user, "", by.At, q)
+	found.Items = session.LiveOf(found.Items, policy, by.At)
+	return found, err
 }
 
 // EndOf ends one of a person's live sessions in by's org, or all of them if id is empty, and returns their number. by

@@ -19,12 +19,12 @@ func TestSessionsOfAPerson(t *testing.T) {
 		s.live = []*session.Session{{ID: "ses_1", Org: "org", User: "ann"}, {ID: "ses_2", Org: "org", User: "ann"}}
 		s.users.EXPECT().Get(gomock.Any(), identity.OrgID("org"), identity.UserID("ann")).Return(&s.person.User, nil,
 			nil)
-		want := session.Page{Items: []session.Session{{ID: "ses_1"}}}
+		want := session.Page{Items: []session.Session{seen("ses_1", 0)}}
 		q := page.Query{Limit: 10}
 		s.sessions.EXPECT().List(gomock.Any(), identity.OrgID("org"), identity.UserID("ann"),
 			identity.KeyID(""), now, q).
 			Return(want, nil)
-		got, err := s.ListOf(t.Context(), operator, "ann", q)
+		got, err := s.ListOf(t.Context(), operator, anyone, "ann", q)
 		require.NoError(t, err)
 		if len(got.Items) != 1 {
 			t.Errorf("%+v", got)
@@ -39,7 +39,7 @@ func TestSessionsOfAPerson(t *testing.T) {
 	t.Run("others do not", func(t *testing.T) {
 		s, by := newSigningIn(t), operator
 		by.Operator = false
-		_, err := s.ListOf(t.Context(), by, "ann", page.Query{Limit: 10})
+		_, err := s.ListOf(t.Context(), by, anyone, "ann", page.Query{Limit: 10})
 		require.ErrorIs(t, err, identity.ErrForbidden)
 		_, err = s.EndOf(t.Context(), by, "ann", "")
 		require.ErrorIs(t, err, identity.ErrForbidden)
@@ -47,7 +47,7 @@ func TestSessionsOfAPerson(t *testing.T) {
 	t.Run("no person", func(t *testing.T) {
 		s := newSigningIn(t)
 		s.users.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, nil, account.ErrUserNotFound)
-		_, err := s.ListOf(t.Context(), operator, "eve", page.Query{Limit: 10})
+		_, err := s.ListOf(t.Context(), operator, anyone, "eve", page.Query{Limit: 10})
 		require.ErrorIs(t, err, account.ErrUserNotFound)
 	})
 }

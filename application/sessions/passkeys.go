@@ -47,14 +47,19 @@ func (s *Passkeys) OptionsToSignIn(org *identity.Org, rp account.RelyingParty, n
 	return PasskeyOptions{Challenge: challenge}, err
 }
 
-// OptionsToAdd returns the options to add a passkey at rp. Requires what account.Person.AddPasskey requires.
+// OptionsToAdd returns the options to add a passkey at rp. Requires what account.Person.AddPasskey requires, and what
+// the org's policy does of callers who have a passkey at rp (identity.SessionPolicy.CheckPasskeys).
 func (s *Passkeys) OptionsToAdd(
-	ctx context.Context, by identity.Actor, rp account.RelyingParty,
+	ctx context.Context, by identity.Actor, policy identity.SessionPolicy, rp account.RelyingParty,
 ) (PasskeyOptions, error) {
 	if err := mayAdd(by); err != nil {
 		return PasskeyOptions{}, err
 	}
-	return s.options(ctx, by, rp, account.ToAddPasskey)
+	out, err := s.options(ctx, by, rp, account.ToAddPasskey)
+	if err == nil {
+		err = policy.CheckPasskeys(by, len(out.Have))
+	}
+	return out, err
 }
 
 // mayAdd returns early what account.Person.AddPasskey would return to a caller who may not add a passkey.
@@ -132,10 +137,11 @@ func refused(err error) error {
 	return err
 }
 
-// Add adds a passkey of by's from an authenticator's response to the options of OptionsToAdd. account.ErrPasskeyRefused
-// if the response does not verify.
+// Add adds a passkey of by's from an authenticator's response to the options of OptionsToAdd, and requires the same.
+// account.ErrPasskeyRefused if the response does not verify.
 func (s *Passkeys) Add(
-	ctx context.Context, by identity.Actor, rp account.RelyingParty, name string, response []byte,
+	ctx context.Context, by identity.Actor, policy identity.SessionPolicy, rp account.RelyingParty, name string,
+	response []byte,
 ) (k *account.Passkey, err error) {
 	if err := mayAdd(by); err != nil {
 		return nil, err
@@ -159,6 +165,9 @@ func (s *Passkeys) Add(
 		}
 		return tx.Passkeys.Update(ctx, by, by.User,
 			func(p *account.Person, passkeys []*account.Passkey) (_ *account.Passkey, err error) {
+				if err := policy.CheckPasskeys(by, account.PasskeysAt(rp, passkeys)); err != nil {
+					return nil, err
+				}
 				k, err = p.AddPasskey(by, passkeys, draft)
 				return k, err
 			})
@@ -300,10 +309,15 @@ func (s *Passkeys) Rename(
 	return k, err
 }
 
-// Remove removes one of the caller's passkeys, and ends the sessions that it opened, unless keep is set.
+// Remove removes one of the caller's passkeys, and ends the sessions that it opened, unless keep is set. The org's
+// policy may require a session with a second factor (identity.SessionPolicy.CheckPasskeys).
 func (s *Passkeys) Remove(
-	ctx context.Context, by identity.Actor, id account.PasskeyID, match revision.Match, keep KeepSessions,
+	ctx context.Context, by identity.Actor, policy identity.SessionPolicy, id account.PasskeyID, match revision.Match,
+	keep KeepSessions,
 ) error {
+	if err := policy.CheckPasskeys(by, 1); err != nil {
+		return err
+	}
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.Passkeys.Update(ctx, by, by.User,
 			func(p *account.Person, passkeys []*account.Passkey) (*account.Passkey, error) {
@@ -317,6 +331,24 @@ func (s *Passkeys) Remove(
 				return nil, nil
 			})
 	})
+}
+
+// Reset removes all passkeys of a user who has lost them, and ends the user's sessions. by is the system.
+func (s *Passkeys) Reset(ctx context.Context, by identity.Actor, user identity.UserID) (count int, err error) {
+	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if err := tx.Passkeys.Update(ctx, by, user,
+			func(p *account.Person, passkeys []*account.Passkey) (*account.Passkey, error) {
+				count = len(passkeys)
+				return nil, p.RemovePasskeys(by, passkeys)
+			}); err != nil {
+			return err
+		}
+		return tx.Sessions.Update(ctx, by, user,
+			func(p *account.Person, live []*session.Session) (*session.Session, error) {
+				return nil, session.EndBecause(by, p, session.EndedByReset, live)
+			})
+	})
+	return count, err
 }
 
 // KeepSessions means that the sessions that a passkey opened outlive it.

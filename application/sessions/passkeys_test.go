@@ -24,6 +24,8 @@ var (
 	errSealed = errors.New("sealed for something else")
 	response  = []byte("response")
 	rp        = account.RelyingParty{Host: "acme.example.com", Name: "Acme", Origin: "https://acme.example.com"}
+
+	anyone = identity.SessionPolicy{} // which requires nothing
 )
 
 // withPasskeys is a Passkeys on mocked ports, of ann, who has the passkey psk_1.
@@ -235,12 +237,12 @@ func TestAddPasskey(t *testing.T) {
 	newItem := account.PasskeyCredential{Credential: []byte("new"), PublicKey: []byte("key")}
 	t.Run("the credential that the authenticator created", func(t *testing.T) {
 		s := newWithPasskeys(t)
-		o, err := s.OptionsToAdd(t.Context(), inSession(), rp)
+		o, err := s.OptionsToAdd(t.Context(), inSession(), anyone, rp)
 		require.NoError(t, err)
 		s.responds(o.Challenge)
 		s.auth.EXPECT().Created(rp, identity.UserID("ann"), o.Challenge, response).Return(newItem, nil)
 		s.store.EXPECT().UseChallenge(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
-		k, err := s.Add(t.Context(), inSession(), rp, "Laptop", response)
+		k, err := s.Add(t.Context(), inSession(), anyone, rp, "Laptop", response)
 		require.NoError(t, err)
 		if k != s.stored || k.Host != rp.Host || string(k.Credential) != "new" || k.Name != "Laptop" {
 			t.Errorf("%+v", k)
@@ -264,19 +266,19 @@ func TestAddPasskey(t *testing.T) {
 	} {
 		t.Run("not by "+name, func(t *testing.T) {
 			s := newWithPasskeys(t)
-			o, err := s.OptionsToAdd(t.Context(), inSession(), rp)
+			o, err := s.OptionsToAdd(t.Context(), inSession(), anyone, rp)
 			require.NoError(t, err)
 			prepare(s, o.Challenge)
-			_, err = s.Add(t.Context(), inSession(), rp, "Laptop", response)
+			_, err = s.Add(t.Context(), inSession(), anyone, rp, "Laptop", response)
 			require.ErrorIs(t, err, account.ErrPasskeyRefused)
 		})
 	}
 	t.Run("not by an old session", func(t *testing.T) {
 		s, old := newWithPasskeys(t), inSession()
 		old.SignedInAt = now.Add(-time.Hour)
-		_, err := s.OptionsToAdd(t.Context(), old, rp)
+		_, err := s.OptionsToAdd(t.Context(), old, anyone, rp)
 		require.ErrorIs(t, err, identity.ErrStepUpRequired)
-		_, err = s.Add(t.Context(), old, rp, "Laptop", response)
+		_, err = s.Add(t.Context(), old, anyone, rp, "Laptop", response)
 		require.ErrorIs(t, err, identity.ErrStepUpRequired)
 	})
 }
@@ -296,7 +298,7 @@ func TestPasskeysOfTheCaller(t *testing.T) {
 		t.Errorf("%+v", k)
 	}
 	s.mailer.EXPECT().Delivers().Return(false)
-	require.ErrorIs(t, s.Remove(t.Context(), inSession(), "psk_1", nil, false), account.ErrLastPasskey)
+	require.ErrorIs(t, s.Remove(t.Context(), inSession(), anyone, "psk_1", nil, false), account.ErrLastPasskey)
 	keyedActor := inSession()
 	keyedActor.Key = "key"
 	_, err = s.List(t.Context(), keyedActor, page.Query{Limit: 1})
@@ -310,9 +312,60 @@ func TestSessionsEndWithThePasskeyThatOpenedThem(t *testing.T) {
 		s.person.User.Email, s.person.User.EmailVerified = "ann@example.com", true
 		s.live = append(s.live, &session.Session{ID: "ses_2", Org: "org", User: "ann", Source: session.ByPasskey,
 			Passkey: "psk_1"})
-		require.NoError(t, s.Remove(t.Context(), inSession(), "psk_1", nil, keep))
+		require.NoError(t, s.Remove(t.Context(), inSession(), anyone, "psk_1", nil, keep))
 		if !s.live[0].EndedAt.IsZero() || !s.live[1].EndedAt.Equal(want) || !s.passkey.RemovedAt.Equal(now) {
 			t.Errorf("keep %t: %+v, %+v", keep, s.live[0], s.live[1])
 		}
 	}
+}
+
+func TestPasskeysAreChangedWithASecondFactor(t *testing.T) {
+	policy := identity.SessionPolicy{SecondFactorFrom: identity.Admin}
+	elsewhere := account.RelyingParty{Host: "new.example.com"}
+	proven := inSession()
+	proven.SecondFactor = true
+	t.Run("a session without one adds none beside another one, and removes none", func(t *testing.T) {
+		s := newWithPasskeys(t)
+		_, err := s.OptionsToAdd(t.Context(), inSession(), policy, rp)
+		require.ErrorIs(t, err, identity.ErrSecondFactorRequired)
+		require.ErrorIs(t, s.Remove(t.Context(), inSession(), policy, "psk_1", nil, false),
+			identity.ErrSecondFactorRequired)
+		o, err := s.OptionsToAdd(t.Context(), proven, policy, rp)
+		require.NoError(t, err)
+		s.responds(o.Challenge)
+		s.auth.EXPECT().Created(rp, gomock.Any(), o.Challenge, response).Return(account.PasskeyCredential{}, nil)
+		s.store.EXPECT().UseChallenge(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
+		_, err = s.Add(t.Context(), inSession(), policy, rp, "Laptop", response)
+		require.ErrorIs(t, err, identity.ErrSecondFactorRequired)
+	})
+	t.Run("it adds the first one for a host", func(t *testing.T) {
+		s := newWithPasskeys(t)
+		o, err := s.OptionsToAdd(t.Context(), inSession(), policy, elsewhere)
+		require.NoError(t, err)
+		s.responds(o.Challenge)
+		s.auth.EXPECT().Created(elsewhere, gomock.Any(), o.Challenge, response).
+			Return(account.PasskeyCredential{Credential: []byte("new")}, nil)
+		s.store.EXPECT().UseChallenge(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).Return(nil)
+		_, err = s.Add(t.Context(), inSession(), policy, elsewhere, "Laptop", response)
+		require.NoError(t, err)
+	})
+	t.Run("one with a second factor does", func(t *testing.T) {
+		s := newWithPasskeys(t)
+		_, err := s.OptionsToAdd(t.Context(), proven, policy, rp)
+		require.NoError(t, err)
+		s.mailer.EXPECT().Delivers().Return(true)
+		s.person.User.Email, s.person.User.EmailVerified = "ann@example.com", true
+		require.NoError(t, s.Remove(t.Context(), proven, policy, "psk_1", nil, false))
+	})
+}
+
+func TestLostPasskeysAreRemoved(t *testing.T) {
+	s := newWithPasskeys(t)
+	count, err := s.Reset(t.Context(), system, "ann")
+	require.NoError(t, err)
+	if count != 1 || !s.passkey.RemovedAt.Equal(now) || !s.live[0].EndedAt.Equal(now) {
+		t.Errorf("%d removed: %+v, %+v", count, s.passkey, s.live[0])
+	}
+	_, err = newWithPasskeys(t).Reset(t.Context(), inSession(), "ann")
+	require.ErrorIs(t, err, account.ErrUserNotFound)
 }

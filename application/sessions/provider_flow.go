@@ -22,6 +22,19 @@ type ProviderFlow struct {
 	Browser  string    `json:"b"`
 	ReturnTo string    `json:"r,omitempty"`
 	Until    time.Time `json:"u"`
+
+	// Since is the time after which the provider must have authenticated the person; zero: it may have been any time.
+	Since time.Time `json:"a,omitzero"`
+}
+
+// ProviderSignIn is a request of a browser to sign in at a provider.
+type ProviderSignIn struct {
+	Provider string // the name of the org's client
+	ReturnTo string // a page of the console; empty: its first one
+
+	// MaxAge is how long ago the provider may have authenticated the person; 0: it authenticates the person now.
+	// nil: what the org requires.
+	MaxAge *time.Duration
 }
 
 // ProviderResponse is what a browser brings back from a provider. Empty fields are missing or unusable.
@@ -46,18 +59,22 @@ type AtProvider struct {
 // Begin begins a sign-in at a provider of org, and returns the address to which the browser is sent. Returns
 // account.ErrProviderNotFound if org has no such provider.
 func (s AtProvider) Begin(
-	ctx context.Context, org *identity.Org, provider, redirectURI, returnTo string, now time.Time,
+	ctx context.Context, org *identity.Org, r ProviderSignIn, redirectURI string, now time.Time,
 ) (address string, f ProviderFlow, err error) {
-	issuer, ok := org.Provider(provider)
+	issuer, ok := org.Provider(r.Provider)
 	if !ok {
 		return "", ProviderFlow{}, session.ErrProviderNotFound
 	}
 	f = ProviderFlow{
 		Issuer: issuer.URL, State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text(),
-		Browser: session.NewBrowserSecret().Reveal(), ReturnTo: returnTo, Until: now.Add(session.SignInWithin),
+		Browser: session.NewBrowserSecret().Reveal(), ReturnTo: r.ReturnTo, Until: now.Add(session.SignInWithin),
+	}
+	maxAge := issuer.Client.AgeOfSignIn(r.MaxAge)
+	if maxAge != nil {
+		f.Since = now.Add(-*maxAge)
 	}
 	address, err = s.Client.Begin(ctx, issuer, ports.AuthorizationRequest{
-		RedirectURI: redirectURI, State: f.State, Nonce: f.Nonce, Verifier: f.Verifier,
+		RedirectURI: redirectURI, State: f.State, Nonce: f.Nonce, Verifier: f.Verifier, MaxAge: maxAge,
 	})
 	return address, f, err
 }
@@ -74,7 +91,8 @@ func (s AtProvider) Logout(ctx context.Context, by identity.Actor, org *identity
 
 // Finish signs in the person who returns from a provider. It returns the code that opens a session, and the flow that
 // binds the code to the browser. by is the system. Returns session.ErrSignInState if the response does not belong to
-// f, and session.ErrSignInRefused if the provider reports an error.
+// f, session.ErrSignInRefused if the provider reports an error, and session.ErrInsufficientAuthentication if it did not
+// authenticate the person as f and the org require.
 func (s AtProvider) Finish(
 	ctx context.Context, by identity.Actor, org *identity.Org, f ProviderFlow, redirectURI string, r ProviderResponse,
 ) (code account.Token, bound ProviderFlow, err error) {
@@ -91,6 +109,9 @@ func (s AtProvider) Finish(
 	claims, err := s.Client.Finish(ctx, issuer, ports.AuthorizationResponse{
 		RedirectURI: redirectURI, Code: r.Code, Issuer: r.Issuer, Nonce: f.Nonce, Verifier: f.Verifier,
 	}, by.At)
+	if err == nil {
+		err = session.CheckAuthentication(*claims, issuer.Client, f.Since)
+	}
 	if err != nil {
 		return code, bound, err
 	}
@@ -99,7 +120,7 @@ func (s AtProvider) Finish(
 		return code, bound, err
 	}
 	browser, _ := session.ParseBrowserSecret(f.Browser)
-	code, err = s.Sessions.CodeFor(ctx, by, &p.User, session.FromClaims(*claims), browser.Hash())
+	code, err = s.Sessions.CodeFor(ctx, by, &p.User, session.FromClaims(org, *claims), browser.Hash())
 	if err != nil {
 		return code, bound, err
 	}

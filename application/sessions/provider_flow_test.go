@@ -42,24 +42,72 @@ func TestASignInBeginsAtAProviderOfTheOrg(t *testing.T) {
 			message = r
 			return "https://issuer.example/authorize", nil
 		})
-	address, first, err := p.Begin(t.Context(), providerOrg, "corp", redirectURI, "/console", now)
+	address, first, err := p.Begin(t.Context(), providerOrg,
+		sessions.ProviderSignIn{Provider: "corp", ReturnTo: "/console"}, redirectURI, now)
 	require.NoError(t, err)
 	want := ports.AuthorizationRequest{
 		RedirectURI: redirectURI, State: first.State, Nonce: first.Nonce, Verifier: first.Verifier,
 	}
 	if address != "https://issuer.example/authorize" || message != want || len(first.Verifier) < 43 || // RFC 7636, 4.1
-		first.Issuer != provider.URL || first.ReturnTo != "/console" ||
+		first.Issuer != provider.URL || first.ReturnTo != "/console" || !first.Since.IsZero() ||
 		!first.Until.Equal(now.Add(session.SignInWithin)) {
 		t.Errorf("%s, %+v after %+v", address, first, message)
 	}
-	_, second, err := p.Begin(t.Context(), providerOrg, "corp", redirectURI, "", now)
+	_, second, err := p.Begin(t.Context(), providerOrg, sessions.ProviderSignIn{Provider: "corp"}, redirectURI, now)
 	require.NoError(t, err)
 	if second.State == first.State || second.Nonce == first.Nonce || second.Verifier == first.Verifier ||
 		second.Browser == first.Browser {
 		t.Error("two sign-ins share a secret")
 	}
-	_, _, err = p.Begin(t.Context(), providerOrg, "other", redirectURI, "", now)
+	_, _, err = p.Begin(t.Context(), providerOrg, sessions.ProviderSignIn{Provider: "other"}, redirectURI, now)
 	require.ErrorIs(t, err, session.ErrProviderNotFound)
+}
+
+func TestAProviderIsAskedForARecentSignIn(t *testing.T) {
+	strict := provider
+	strict.Client = &identity.Client{Name: "corp", MaxAge: time.Hour}
+	org := &identity.Org{ID: "org", Issuers: []identity.Issuer{strict}}
+	zero := time.Duration(0)
+	for name, tt := range map[string]struct {
+		requested *time.Duration
+		want      time.Duration
+	}{
+		"as the org requires": {nil, time.Hour},
+		"now, to step up":     {&zero, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, client, s := newAtProvider(t, nil)
+			client.EXPECT().Begin(gomock.Any(), strict, gomock.Any()).DoAndReturn(
+				func(_ context.Context, _ identity.Issuer, r ports.AuthorizationRequest) (string, error) {
+					if r.MaxAge == nil || *r.MaxAge != tt.want {
+						t.Errorf("the maximum age is %v", r.MaxAge)
+					}
+					return "", nil
+				})
+			_, flow, err := p.Begin(t.Context(), org,
+				sessions.ProviderSignIn{Provider: "corp", MaxAge: tt.requested}, redirectURI, now)
+			require.NoError(t, err)
+			assert.Equal(t, "the sign-in must be after", flow.Since, now.Add(-tt.want))
+			response := sessions.ProviderResponse{State: flow.State, Code: "code", Issuer: strict.URL}
+			for _, signIn := range []time.Time{flow.Since.Add(-2 * time.Minute), flow.Since} {
+				claims := &account.Claims{Issuer: strict.URL, Subject: "sub", ExpiresAt: now.Add(time.Hour),
+					Raw: map[string]any{"auth_time": float64(signIn.Unix())}}
+				client.EXPECT().Finish(gomock.Any(), strict, gomock.Any(), now).Return(claims, nil)
+				if signIn.Before(flow.Since) {
+					_, _, err = p.Finish(t.Context(), system, org, flow, redirectURI, response)
+					require.ErrorIs(t, err, session.ErrInsufficientAuthentication)
+					continue
+				}
+				s.sessions.EXPECT().AddLink(gomock.Any(), gomock.Any()).DoAndReturn(
+					func(_ context.Context, link *session.Link) error {
+						assert.Equal(t, "the code is of a sign-in at", link.From.AuthenticatedAt, signIn)
+						return nil
+					})
+				_, _, err = p.Finish(t.Context(), system, org, flow, redirectURI, response)
+				require.NoError(t, err)
+			}
+		})
+	}
 }
 
 func TestASignInFinishesOnlyForTheBrowserThatBegan(t *testing.T) {

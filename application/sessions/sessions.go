@@ -161,15 +161,21 @@ func openFor(
 	return out, err
 }
 
-// List lists the caller's live sessions; for an API key, those that it opened.
-func (s *Service) List(ctx context.Context, by identity.Actor, q page.Query) (session.Page, error) {
-	return s.sessions.List(ctx, by.Org, by.User, by.Key, by.At, q)
+// List lists the caller's sessions that are live under their org's policy; for an API key, those that it opened.
+func (s *Service) List(
+	ctx context.Context, by identity.Actor, policy identity.SessionPolicy, q page.Query,
+) (session.Page, error) {
+	found, err := s.sessions.List(ctx, by.Org, by.User, by.Key, by.At, q)
+	found.Items = session.LiveOf(found.Items, policy, by.At)
+	return found, err
 }
 
 // Get returns one of the caller's live sessions.
-func (s *Service) Get(ctx context.Context, by identity.Actor, id identity.SessionID) (*session.Session, error) {
+func (s *Service) Get(
+	ctx context.Context, by identity.Actor, policy identity.SessionPolicy, id identity.SessionID,
+) (*session.Session, error) {
 	for q := (page.Query{Limit: session.MaxPerUser}); ; {
-		sessions, err := s.List(ctx, by, q)
+		sessions, err := s.List(ctx, by, policy, q)
 		if err != nil {
 			return nil, err
 		}

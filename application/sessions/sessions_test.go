@@ -200,6 +200,32 @@ func TestAuthenticateSession(t *testing.T) {
 	}
 }
 
+func TestAPolicyEndsASessionThatIsNotUsed(t *testing.T) {
+	ann := &account.Person{User: account.User{ID: "ann", Org: "org"}}
+	one, secrets, err := session.Open(system, ann, session.ByLink, nil, "", nil)
+	require.NoError(t, err)
+	for name, tt := range map[string]struct {
+		policy identity.SessionPolicy
+		after  time.Duration
+		want   error
+	}{
+		"before it was idle too long": {identity.SessionPolicy{Idle: 15 * time.Minute}, 15*time.Minute - 1, nil},
+		"when it was idle too long": {identity.SessionPolicy{Idle: 15 * time.Minute}, 15 * time.Minute,
+			identity.ErrUnauthenticated},
+		"at the end of its life": {identity.SessionPolicy{Life: time.Hour}, time.Hour, identity.ErrUnauthenticated},
+		"without a policy":       {identity.SessionPolicy{}, time.Hour, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSigningIn(t)
+			s.sessions.EXPECT().Person(gomock.Any(), identity.OrgID("org"), one.Cookie).
+				Return(&session.Person{Person: *ann, Session: *one}, nil)
+			_, err := s.Authenticate(t.Context(), &identity.Org{ID: "org", Sessions: tt.policy},
+				secrets.Cookie.Reveal(), secrets.Proof.Reveal(), now.Add(tt.after))
+			require.ErrorIs(t, err, tt.want)
+		})
+	}
+}
+
 func TestEndSessions(t *testing.T) {
 	ann := actor("ann", identity.Member)
 	ann.Session = "ses_1"
@@ -243,18 +269,34 @@ func TestListSessions(t *testing.T) {
 	s := newSigningIn(t)
 	by := member
 	by.Key = "key"
-	found := session.Page{Items: []session.Session{{ID: "ses_2"}, {ID: "ses_1"}}}
 	s.sessions.EXPECT().
 		List(gomock.Any(), identity.OrgID("org"), identity.UserID("ann"), identity.KeyID("key"), now, gomock.Any()).
-		Return(found, nil).AnyTimes()
-	if got, err := s.List(t.Context(), by, page.Query{Limit: 5}); err != nil || len(got.Items) != 2 {
+		DoAndReturn(func(context.Context, identity.OrgID, identity.UserID, identity.KeyID, time.Time, page.Query,
+		) (session.Page, error) {
+			return session.Page{Items: []session.Session{seen("ses_2", 0), seen("ses_1", time.Hour)}}, nil
+		}).AnyTimes()
+	if got, err := s.List(t.Context(), by, anyone, page.Query{Limit: 5}); err != nil || len(got.Items) != 2 {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if got, err := s.Get(t.Context(), by, "ses_1"); err != nil || got.ID != "ses_1" {
+	if got, err := s.Get(t.Context(), by, anyone, "ses_1"); err != nil || got.ID != "ses_1" {
 		t.Errorf("%+v, %v", got, err)
 	}
-	_, err := s.Get(t.Context(), by, "ses_9")
+	_, err := s.Get(t.Context(), by, anyone, "ses_9")
 	require.ErrorIs(t, err, session.ErrNotFound)
+	t.Run("not those that a policy has ended", func(t *testing.T) {
+		strict := identity.SessionPolicy{Idle: time.Hour}
+		got, err := s.List(t.Context(), by, strict, page.Query{Limit: 5})
+		if err != nil || len(got.Items) != 1 || got.Items[0].ID != "ses_2" {
+			t.Errorf("%+v, %v", got, err)
+		}
+		_, err = s.Get(t.Context(), by, strict, "ses_1")
+		require.ErrorIs(t, err, session.ErrNotFound)
+	})
+}
+
+// seen is a session that was used some time ago.
+func seen(id identity.SessionID, age time.Duration) session.Session {
+	return session.Session{ID: id, LastSeenAt: now.Add(-age), ExpiresAt: now.Add(time.Hour)}
 }
 
 func TestLinkFor(t *testing.T) {

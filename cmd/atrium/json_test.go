@@ -29,6 +29,7 @@ func TestJSONIsOneDocument(t *testing.T) {
 		{"user enable" + ann, "{"},
 		{"session list" + ann, "[]"},
 		{"session end" + ann, "{"},
+		{"user reset-passkeys" + ann, "{"},
 		{"workspace list", "["},
 		{"workspace restore space", "{"},
 		{"token create --workspace space" + ann, "{"},

@@ -35,8 +35,12 @@ Examples:
 // Run implements the command.
 func (l *sessionListCommand) Run(p *process) error {
 	return p.withPerson(l.Org, l.Email, func(app *node.Core, by identity.Actor, id identity.UserID) error {
+		org, err := orgNamed(app, l.Org)
+		if err != nil {
+			return err
+		}
 		sessions, err := everyPage(func(q page.Query) (session.Page, error) {
-			return app.Services.Sessions.ListOf(p.ctx, by, id, q)
+			return app.Services.Sessions.ListOf(p.ctx, by, org.Sessions, id, q)
 		})
 		if err != nil {
 			return err
@@ -52,11 +56,11 @@ func (l *sessionListCommand) Run(p *process) error {
 						"session_id": s.ID, "user_id": s.User, "source": s.Source, "api_key_id": key,
 						"address":    s.Address,
 						"user_agent": s.Agent, "created_at": s.CreatedAt, "last_seen_at": s.LastSeenAt,
-						"expires_at": s.EndsAt(),
+						"expires_at": s.EndsAt(org.Sessions),
 					}, []string{
 						string(s.ID), string(s.Source), s.Address, s.Agent[:min(len(s.Agent), 40)],
 						s.CreatedAt.Format(time.RFC3339), s.LastSeenAt.Format(time.RFC3339),
-						s.EndsAt().Format(time.RFC3339),
+						s.EndsAt(org.Sessions).Format(time.RFC3339),
 					}
 			})
 	})

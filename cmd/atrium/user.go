@@ -20,6 +20,8 @@ type userCommand struct {
 	Export  userExportCommand  `cmd:"" help:"Print what is stored about a person, as JSON."`
 	List    userListCommand    `cmd:"" help:"List the people of an org."`
 	Show    userShowCommand    `cmd:"" help:"Show a person's account, and who verified their address."`
+
+	ResetPasskeys userResetPasskeysCommand `cmd:"" help:"Remove the passkeys of a person who has lost them."`
 }
 
 // Help implements kong.HelpProvider.

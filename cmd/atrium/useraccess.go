@@ -65,6 +65,34 @@ func (u *userEnableCommand) Run(p *process) error {
 	})
 }
 
+type userResetPasskeysCommand struct {
+	Email string `required:"" help:"E-mail address of the person." placeholder:"EMAIL"`
+	Org   string `help:"Slug of the org, if several are configured." placeholder:"SLUG"`
+	JSON  bool   `name:"json" help:"Print JSON: user_id, removed, the number of passkeys that were removed."`
+}
+
+// Help implements kong.HelpProvider.
+func (userResetPasskeysCommand) Help() string {
+	return `For a person who has lost their passkeys: removes all of them, and ends the person's sessions.
+The person signs in another way, such as with a link of atrium console, and adds a new passkey.
+First make sure that it is this person who asks: afterwards, anyone who reads their mail can add one.
+
+Example:
+  atrium user reset-passkeys --email ada@example.com`
+}
+
+// Run implements the command.
+func (u *userResetPasskeysCommand) Run(p *process) error {
+	return p.withPerson(u.Org, u.Email, func(app *node.Core, by identity.Actor, id identity.UserID) error {
+		count, err := app.Services.Passkeys.Reset(p.ctx, by, id)
+		if err != nil {
+			return err
+		}
+		return p.print(u.JSON, map[string]any{"user_id": id, "removed": count}, "Passkeys of %s that were removed: %d.\n",
+			u.Email, count)
+	})
+}
+
 // withPerson runs f for an org's person with an e-mail address.
 func (p *process) withPerson(org, email string, f func(*node.Core, identity.Actor, identity.UserID) error) error {
 	return p.withCore(func(app *node.Core) error {

@@ -53,6 +53,23 @@ func (c Claims) Missing(org *identity.Org) []identity.ClaimValue {
 	return missing
 }
 
+// HasSecondFactor reports whether c proves that its bearer showed a second factor, by one of the claims that org lists
+// for the issuer.
+func (c Claims) HasSecondFactor(org *identity.Org) bool {
+	issuer, _ := org.Issuer(c.Issuer)
+	return slices.ContainsFunc(issuer.SecondFactor, func(proof identity.ClaimValue) bool { return has(c.Raw, proof) })
+}
+
+// AuthenticatedAt returns when the issuer authenticated the bearer (auth_time); zero if it does not report that, or a
+// time after the end of the token.
+func (c Claims) AuthenticatedAt() time.Time {
+	seconds, ok := c.Raw["auth_time"].(float64)
+	if !ok || seconds <= 0 || seconds > float64(c.ExpiresAt.Unix()) {
+		return time.Time{}
+	}
+	return time.Unix(int64(seconds), 0).UTC()
+}
+
 // Grants holds the rights that claims give their bearer.
 type Grants struct {
 	Operator bool

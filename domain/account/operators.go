@@ -13,7 +13,7 @@ var ErrOperatorByRules = &fault.Error{
 }
 
 // SetOperator makes the person an operator of the org, or revokes the right that was granted by hand. It requires the
-// same caller as Disable. ErrLastOperator if callers revoke their own right, and no other operator is left.
+// same caller as Disable, and Actor.SteppedUp to make a new operator. ErrLastOperator if callers revoke their own right, and no other operator is left.
 // ErrOperatorByRules if the person stays an operator because of claim rules; the right that was given by hand is kept
 // then. It changes nothing if the person already has the right, or lacks it.
 func (a *Access) SetOperator(by identity.Actor, operator bool) error {
@@ -28,6 +28,11 @@ func (a *Access) SetOperator(by identity.Actor, operator bool) error {
 		return ErrOperatorByRules
 	case !operator && by.User == u.ID && len(a.Operators) == 1:
 		return ErrLastOperator
+	}
+	if operator {
+		if err := by.SteppedUp(); err != nil {
+			return err
+		}
 	}
 	changes := map[string]any{"operator": event.Change{From: u.Operator, To: operator}}
 	u.Operator, u.OperatorByHand = operator, operator

@@ -3,6 +3,7 @@ package account_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -14,6 +15,8 @@ func TestOperatorRights(t *testing.T) {
 	operator.Operator, operator.Ceiling = true, identity.Owner
 	small := operator
 	small.Ceiling = identity.Admin
+	stale := operator
+	stale.Session, stale.SignedInAt = "ses_1", now.Add(-time.Hour)
 	system := identity.System("org", "", "cli", now)
 	for name, tt := range map[string]struct {
 		by        identity.Actor
@@ -41,6 +44,10 @@ func TestOperatorRights(t *testing.T) {
 			identity.ErrForbidden, false, 0},
 		"a weak credential appoints nobody": {small, account.User{}, []identity.UserID{"opa"}, true,
 			identity.ErrForbidden, false, 0},
+		"an old session appoints nobody": {stale, account.User{}, []identity.UserID{"opa"}, true,
+			identity.ErrStepUpRequired, false, 0},
+		"an old session takes the right back": {stale, account.User{Operator: true, OperatorByHand: true},
+			[]identity.UserID{"ann", "opa"}, false, nil, false, 2},
 		"the bearer of a service key is no person": {operator, account.User{Service: true}, []identity.UserID{"opa"},
 			true, account.ErrUserNotFound, false, 0},
 	} {

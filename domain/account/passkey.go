@@ -133,6 +133,16 @@ func (p *Person) AddPasskey(by identity.Actor, passkeys []*Passkey, d PasskeyDra
 	return k, nil
 }
 
+// PasskeysAt returns the number of passkeys that are bound to rp's host.
+func PasskeysAt(rp RelyingParty, passkeys []*Passkey) (count int) {
+	for _, k := range passkeys {
+		if k.Host == rp.Host {
+			count++
+		}
+	}
+	return count
+}
+
 // RenamePasskey renames one of p's passkeys. Requires MayUsePasskeys. ErrPasskeyNotFound if p has no such passkey.
 func (p *Person) RenamePasskey(
 	by identity.Actor, match revision.Match, passkeys []*Passkey, id PasskeyID, name string,

@@ -25,6 +25,16 @@ func (p *Person) IsIn(ws identity.WorkspaceID) bool {
 	return slices.ContainsFunc(p.Memberships, func(m Membership) bool { return m.Workspace.ID == ws })
 }
 
+// RoleIn returns p's role in a workspace; NoRole if p is no member.
+func (p *Person) RoleIn(ws identity.WorkspaceID) identity.Role {
+	for i := range p.Memberships {
+		if p.Memberships[i].Workspace.ID == ws {
+			return p.Memberships[i].Role
+		}
+	}
+	return identity.NoRole
+}
+
 // LatestWorkspaces returns at most maxSignInEvents workspaces of p, the one that p joined last first.
 func (p *Person) LatestWorkspaces() (in []identity.WorkspaceID) {
 	for i := len(p.Memberships) - 1; i >= 0 && len(in) < maxSignInEvents; i-- {

@@ -127,6 +127,9 @@ type Actor struct {
 	Service    bool        // whether User is a program, which cannot sign in
 	At         time.Time   // when the request arrived, in UTC
 	Request    Request
+
+	// SecondFactor is whether the session, or the token of an issuer, showed a passkey or another second factor.
+	SecondFactor bool
 }
 
 // Request is what the audit trail records about a request.
@@ -156,7 +159,7 @@ const StepUpWithin = 10 * time.Minute
 var ErrStepUpRequired = &fault.Error{
 	Kind: fault.Forbidden, Code: "step_up_required",
 	Detail: "This needs a recent sign-in, and yours is older than 10 minutes. Confirm with a passkey (POST " +
-		"/api/auth/step-up) or sign in again, then repeat the call.",
+		"/api/auth/step-up) or sign in again, at a provider with max_age=0, then repeat the call.",
 }
 
 // SteppedUp returns ErrStepUpRequired if a uses a session whose user last signed in, or used a passkey, more than

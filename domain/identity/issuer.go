@@ -3,6 +3,7 @@ package identity
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/secret"
 )
@@ -29,6 +30,9 @@ type Issuer struct {
 	// Require lists claims that each token of the issuer must have.
 	Require []ClaimValue
 
+	// SecondFactor lists claims of which each proves that the bearer showed a second factor, such as mfa in amr.
+	SecondFactor []ClaimValue
+
 	// Client is Atrium's registration at the issuer, with which people sign in with a browser; nil: they cannot.
 	Client *Client
 }
@@ -40,6 +44,23 @@ type Client struct {
 	ID     string
 	Secret secret.String // zero: a public client, which only PKCE protects
 	Scopes []string      // openid is one of them
+
+	// MaxAge is how long before a sign-in the provider may have authenticated the person (OpenID Connect Core, section
+	// 3.1.2.1); 0: any time.
+	MaxAge time.Duration
+
+	// ACRValues are the authentication contexts that are requested, of which the provider must report one (acr). Empty:
+	// any.
+	ACRValues []string
+}
+
+// AgeOfSignIn returns how long ago the provider may have authenticated a person who wants to sign in with at most a
+// requested age: the shorter one of it and MaxAge. nil: any time.
+func (c *Client) AgeOfSignIn(requested *time.Duration) *time.Duration {
+	if c.MaxAge > 0 && (requested == nil || *requested > c.MaxAge) {
+		return &c.MaxAge
+	}
+	return requested
 }
 
 // ClaimValue is a claim and a value that it must have, as in ClaimRule.

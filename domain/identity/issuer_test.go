@@ -2,6 +2,7 @@ package identity_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/domain/identity"
 )
@@ -32,6 +33,29 @@ func TestVouchesFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := tt.issuer.VouchesFor(tt.email); got != tt.want {
 				t.Errorf("VouchesFor(%q) = %v", tt.email, got)
+			}
+		})
+	}
+}
+
+func TestTheShorterAgeOfASignInCounts(t *testing.T) {
+	hour, minute, zero := time.Hour, time.Minute, time.Duration(0)
+	for name, tt := range map[string]struct {
+		configured time.Duration
+		requested  *time.Duration
+		want       *time.Duration
+	}{
+		"any":                          {0, nil, nil},
+		"the configured one":           {time.Hour, nil, &hour},
+		"the requested one":            {0, &minute, &minute},
+		"the requested one is shorter": {time.Hour, &minute, &minute},
+		"the configured one is":        {time.Minute, &hour, &minute},
+		"at once":                      {time.Hour, &zero, &zero},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := (&identity.Client{MaxAge: tt.configured}).AgeOfSignIn(tt.requested)
+			if (got == nil) != (tt.want == nil) || (got != nil && *got != *tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
 			}
 		})
 	}

@@ -25,7 +25,8 @@ type Org struct {
 	AcceptURL  string // where a person accepts an invitation; {token} is replaced by its token
 
 	WorkspacesBy WorkspacesBy
-	Keys         KeyPolicy // restricts its API keys
+	Keys         KeyPolicy     // restricts its API keys
+	Sessions     SessionPolicy // restricts sessions of browsers
 
 	ConnectionKinds []string // kinds of warehouse that its workspaces can connect to
 	Egress          Egress   // networks that these connections can reach

@@ -2,6 +2,7 @@ package session
 
 import (
 	"crypto/sha256"
+	"slices"
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/account"
@@ -41,6 +42,12 @@ var (
 		Kind: fault.Upstream, Code: "provider_failed",
 		Detail: "The provider did not respond, or its response is not valid. Try again later.",
 	}
+	// ErrInsufficientAuthentication has the code of RFC 9470.
+	ErrInsufficientAuthentication = &fault.Error{
+		Kind: fault.Forbidden, Code: "insufficient_user_authentication",
+		Detail: "The provider did not authenticate you as your organisation requires: recently enough, or in one of " +
+			"the required ways. Sign in again.",
+	}
 	ErrLogoutToken = &fault.Error{
 		Kind: fault.Malformed, Code: "logout_token_invalid",
 		Detail: "The logout token is not valid, or was used before.",
@@ -52,15 +59,33 @@ type ProviderSession struct {
 	Issuer  string
 	Subject string
 	ID      string // the provider's session (sid); empty: it names none
+
+	SecondFactor    bool      // whether the person showed one, as the org's identity.Issuer.SecondFactor had it
+	AuthenticatedAt time.Time // when the provider authenticated the person; zero: it did not report that
 }
 
 // FromClaims returns the sign-in that an ID token's claims are about.
-func FromClaims(c account.Claims) ProviderSession {
+func FromClaims(org *identity.Org, c account.Claims) ProviderSession {
 	sid, _ := c.Raw["sid"].(string)
 	if len(sid) > maxProviderSession {
 		sid = ""
 	}
-	return ProviderSession{Issuer: c.Issuer, Subject: c.Subject, ID: sid}
+	return ProviderSession{
+		Issuer: c.Issuer, Subject: c.Subject, ID: sid, SecondFactor: c.HasSecondFactor(org),
+		AuthenticatedAt: c.AuthenticatedAt(),
+	}
+}
+
+// CheckAuthentication returns ErrInsufficientAuthentication unless the provider reports that it authenticated the
+// bearer of an ID token after start, if that is not zero, and in one of the client's ACRValues, if it has any. It may
+// have ignored the request for both (OpenID Connect Core, section 3.1.2.1).
+func CheckAuthentication(c account.Claims, client *identity.Client, start time.Time) error {
+	context, _ := c.Raw["acr"].(string)
+	isLate := start.IsZero() || !c.AuthenticatedAt().Add(account.ClockSkew).Before(start)
+	if !isLate || (len(client.ACRValues) > 0 && !slices.Contains(client.ACRValues, context)) {
+		return ErrInsufficientAuthentication
+	}
+	return nil
 }
 
 // maxProviderSession is a provider session id's maximum length, in bytes.
@@ -104,6 +129,8 @@ const (
 	EndedByTime     EndReason = "expired"
 	// EndedByConfirmation ends what was opened before the owner of the account's address confirmed it.
 	EndedByConfirmation EndReason = "address_confirmed"
+	// EndedByReset ends what could have been opened by someone who has a passkey that its user has lost.
+	EndedByReset EndReason = "passkeys_reset"
 )
 
 // EndBecause ends all of live, sessions of p, for a reason. by is the system.

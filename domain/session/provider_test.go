@@ -108,10 +108,74 @@ func TestClaimsNameTheSessionOfTheProvider(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := account.Claims{Issuer: issuer, Subject: "sub", Raw: tt.raw}
-			if got := session.FromClaims(c); got != (session.ProviderSession{Issuer: issuer, Subject: "sub",
+			if got := session.FromClaims(&identity.Org{}, c); got != (session.ProviderSession{Issuer: issuer, Subject: "sub",
 				ID: tt.want}) {
 				t.Errorf("%+v", got)
 			}
+		})
+	}
+}
+
+func TestClaimsProveHowAPersonSignedIn(t *testing.T) {
+	org := &identity.Org{Issuers: []identity.Issuer{{
+		URL: issuer, SecondFactor: []identity.ClaimValue{{Claim: "amr", Value: "mfa"}, {Claim: "acr", Value: "high"}},
+	}, {URL: "https://other.example"}}}
+	signIn := float64(sessionAt.Add(-time.Hour).Unix())
+	for name, tt := range map[string]struct {
+		issuer string
+		raw    map[string]any
+		factor bool
+		at     time.Time
+	}{
+		"one of its methods":           {issuer, map[string]any{"amr": []any{"pwd", "mfa"}}, true, time.Time{}},
+		"its context":                  {issuer, map[string]any{"acr": "high"}, true, time.Time{}},
+		"another context":              {issuer, map[string]any{"acr": "low", "amr": []any{"pwd"}}, false, time.Time{}},
+		"nothing":                      {issuer, nil, false, time.Time{}},
+		"the claim of another issuer":  {"https://other.example", map[string]any{"acr": "high"}, false, time.Time{}},
+		"an issuer that has been left": {"https://gone.example", map[string]any{"acr": "high"}, false, time.Time{}},
+		"its time": {issuer, map[string]any{"auth_time": signIn}, false,
+			sessionAt.Add(-time.Hour).Truncate(time.Second)},
+		"a time that is no number":       {issuer, map[string]any{"auth_time": "now"}, false, time.Time{}},
+		"a time after the token expires": {issuer, map[string]any{"auth_time": 1e15}, false, time.Time{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			from := session.FromClaims(org, account.Claims{
+				Issuer: tt.issuer, Subject: "sub", ExpiresAt: sessionAt.Add(time.Minute), Raw: tt.raw,
+			})
+			assert.Equal(t, "a second factor", from.SecondFactor, tt.factor)
+			assert.Equal(t, "authenticated at", from.AuthenticatedAt, tt.at)
+		})
+	}
+}
+
+func TestAProviderMustAuthenticateAsRequired(t *testing.T) {
+	ago := func(d time.Duration) float64 { return float64(sessionAt.Add(-d).Unix()) }
+	recently := sessionAt.Add(-10 * time.Minute)
+	high := &identity.Client{ACRValues: []string{"high", "higher"}}
+	for name, tt := range map[string]struct {
+		client *identity.Client
+		start  time.Time
+		raw    map[string]any
+		want   error
+	}{
+		"nothing is required": {&identity.Client{}, time.Time{}, nil, nil},
+		"recently enough":     {&identity.Client{}, recently, map[string]any{"auth_time": ago(9 * time.Minute)}, nil},
+		"within the difference of clocks": {&identity.Client{}, recently,
+			map[string]any{"auth_time": ago(11 * time.Minute)}, nil},
+		"not long before": {&identity.Client{}, recently, map[string]any{"auth_time": ago(12 * time.Minute)},
+			session.ErrInsufficientAuthentication},
+		"not without a time": {&identity.Client{}, recently, nil, session.ErrInsufficientAuthentication},
+		"in one context":     {high, time.Time{}, map[string]any{"acr": "higher"}, nil},
+		"not in another":     {high, time.Time{}, map[string]any{"acr": "low"}, session.ErrInsufficientAuthentication},
+		"not in none":        {high, time.Time{}, nil, session.ErrInsufficientAuthentication},
+		"not in a list": {high, time.Time{}, map[string]any{"acr": []any{"high"}},
+			session.ErrInsufficientAuthentication},
+		"both": {high, recently, map[string]any{"acr": "high", "auth_time": ago(time.Hour)},
+			session.ErrInsufficientAuthentication},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := account.Claims{ExpiresAt: sessionAt.Add(time.Minute), Raw: tt.raw}
+			require.ErrorIs(t, session.CheckAuthentication(c, tt.client, tt.start), tt.want)
 		})
 	}
 }

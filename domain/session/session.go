@@ -88,16 +88,33 @@ type Opened struct {
 	User    account.User
 }
 
-// EndsAt returns when s ends if it is not used again.
-func (s *Session) EndsAt() time.Time {
-	if idle := s.LastSeenAt.Add(Idle); idle.Before(s.ExpiresAt) {
-		return idle
+// EndsAt returns when s ends under its org's policy if it is not used again.
+func (s *Session) EndsAt(p identity.SessionPolicy) time.Time {
+	end := s.ExpiresAt
+	if idle := s.LastSeenAt.Add(cmp.Or(p.Idle, Idle)); idle.Before(end) {
+		end = idle
 	}
-	return s.ExpiresAt
+	if limit := s.CreatedAt.Add(p.Life); p.Life > 0 && limit.Before(end) {
+		end = limit
+	}
+	return end
 }
 
-// Live reports whether s works at this moment. Its user and its key must be valid too.
-func (s *Session) Live(now time.Time) bool { return s.EndedAt.IsZero() && now.Before(s.EndsAt()) }
+// Live reports whether s works at this moment under its org's policy. Its user and its key must be valid too.
+func (s *Session) Live(p identity.SessionPolicy, now time.Time) bool {
+	return s.EndedAt.IsZero() && now.Before(s.EndsAt(p))
+}
+
+// LiveOf returns the sessions that the policy of their org has not ended: stores know no policies.
+func LiveOf(sessions []Session, p identity.SessionPolicy, now time.Time) []Session {
+	return slices.DeleteFunc(sessions, func(s Session) bool { return !s.Live(p, now) })
+}
+
+// HasSecondFactor reports whether the user of s has shown a passkey in it, or a second factor at the provider that
+// opened it.
+func (s *Session) HasSecondFactor() bool {
+	return s.Source == ByPasskey || s.From.SecondFactor || !s.ConfirmedAt.IsZero()
+}
 
 // Access reports whether by may see and end s: users their own sessions, an API key those that it opened.
 func (s *Session) Access(by identity.Actor) bool {
@@ -137,12 +154,17 @@ func Open(
 	return s, secrets, nil
 }
 
-// SignedInAt returns when the user of s last authenticated: when it was opened, or confirmed.
+// SignedInAt returns when the user of s last authenticated: when it was opened or confirmed. A provider may have
+// authenticated the user long before it opened s.
 func (s *Session) SignedInAt() time.Time {
-	if s.ConfirmedAt.After(s.CreatedAt) {
+	signIn := s.CreatedAt
+	if earlier := s.From.AuthenticatedAt; !earlier.IsZero() && earlier.Before(signIn) {
+		signIn = earlier
+	}
+	if s.ConfirmedAt.After(signIn) {
 		return s.ConfirmedAt
 	}
-	return s.CreatedAt
+	return signIn
 }
 
 // OpenByPasskey is Open for a person who has signed in with a passkey.
@@ -279,7 +301,7 @@ type Principal struct {
 // LiveSession reports whether p's session works in org at this moment, with the key or the issuer that opened it. A
 // session whose key was not found does not work, since its ceiling is unknown.
 func (p *Principal) LiveSession(org *identity.Org, now time.Time) bool {
-	if !p.Session.Live(now) || !p.User.Enabled() {
+	if !p.Session.Live(org.Sessions, now) || !p.User.Enabled() {
 		return false
 	}
 	if from := p.Session.From.Issuer; from != "" {

@@ -152,7 +152,69 @@ func TestASessionLives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := session.Session{LastSeenAt: sessionAt, ExpiresAt: sessionAt.Add(session.Life)}
 			tt.change(&s)
-			assert.Equal(t, "it lives", s.Live(sessionAt.Add(tt.after)), tt.want)
+			assert.Equal(t, "it lives", s.Live(identity.SessionPolicy{}, sessionAt.Add(tt.after)), tt.want)
+		})
+	}
+}
+
+func TestAPolicyEndsSessionsEarlier(t *testing.T) {
+	const idle, life = 15 * time.Minute, 8 * time.Hour
+	policy := identity.SessionPolicy{Idle: idle, Life: life}
+	for name, tt := range map[string]struct {
+		lastSeen time.Duration
+		after    time.Duration
+		want     bool
+	}{
+		"until it was idle too long":      {0, idle - 1, true},
+		"not after":                       {0, idle, false},
+		"longer if it is used":            {7 * time.Hour, 7*time.Hour + idle - 1, true},
+		"not longer than it may, if used": {life - 1, life, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := session.Session{
+				CreatedAt: sessionAt, LastSeenAt: sessionAt.Add(tt.lastSeen), ExpiresAt: sessionAt.Add(session.Life),
+			}
+			moment := sessionAt.Add(tt.after)
+			assert.Equal(t, "it lives", s.Live(policy, moment), tt.want)
+			p := session.Person{Session: s}
+			assert.Equal(t, "its credential works", p.Principal().LiveSession(&identity.Org{Sessions: policy}, moment),
+				tt.want)
+			assert.Equal(t, "it lives without a policy", s.Live(identity.SessionPolicy{}, moment), true)
+		})
+	}
+	t.Run("not later than it would end without one", func(t *testing.T) {
+		s := session.Session{CreatedAt: sessionAt, LastSeenAt: sessionAt, ExpiresAt: sessionAt.Add(time.Minute)}
+		assert.Equal(t, "it ends", s.EndsAt(policy), s.ExpiresAt)
+	})
+}
+
+func TestWhatASessionShowed(t *testing.T) {
+	opened := func(source session.Source) session.Session {
+		return session.Session{Source: source, CreatedAt: sessionAt}
+	}
+	confirmed, proven, old := opened(session.ByLink), opened(session.ByOIDC), opened(session.ByOIDC)
+	confirmed.ConfirmedAt = sessionAt.Add(time.Minute)
+	proven.From = session.ProviderSession{SecondFactor: true, AuthenticatedAt: sessionAt.Add(time.Second)}
+	old.From.AuthenticatedAt = sessionAt.Add(-time.Hour)
+	oldConfirmed := old
+	oldConfirmed.ConfirmedAt = sessionAt.Add(time.Minute)
+	for name, tt := range map[string]struct {
+		s        session.Session
+		factor   bool
+		signedIn time.Time
+	}{
+		"opened by a link":                      {opened(session.ByLink), false, sessionAt},
+		"opened by an API key":                  {opened(session.ByAPIKey), false, sessionAt},
+		"opened by a passkey":                   {opened(session.ByPasskey), true, sessionAt},
+		"confirmed by a passkey":                {confirmed, true, sessionAt.Add(time.Minute)},
+		"at a provider":                         {opened(session.ByOIDC), false, sessionAt},
+		"at a provider with a second factor":    {proven, true, sessionAt},
+		"at a provider, long before":            {old, false, sessionAt.Add(-time.Hour)},
+		"at a provider, and confirmed later on": {oldConfirmed, true, sessionAt.Add(time.Minute)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, "a second factor", tt.s.HasSecondFactor(), tt.factor)
+			assert.Equal(t, "signed in at", tt.s.SignedInAt(), tt.signedIn)
 		})
 	}
 }

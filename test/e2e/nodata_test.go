@@ -24,6 +24,7 @@ func TestCommandsWithoutData(t *testing.T) {
 		for _, command := range []string{
 			"token create --email ann@example.com", "token revoke key_01jb4rqnx1e5btz2s1v2j9k3mn",
 			"user create --email ann@example.com --role owner", "user show --email ann@example.com",
+			"user reset-passkeys --email ann@example.com",
 			"user disable --email ann@example.com", "user update --email ann@example.com --operator",
 			"user link --email ann@example.com --issuer https://login.example --subject 1",
 			"workspace restore default", "events verify", "payments events list", "payments resume default",

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -42,6 +43,48 @@ const passkeyPage = `(async (token) => {
 	return {statuses: [opened, added, out, back, me, confirmed].map(a => a.status), user: me.body.user?.id}
 })`
 
+// hasAuthenticator gives a tab an authenticator whose user is always present, and returns its id.
+func hasAuthenticator(
+	ctx context.Context, t *testing.T, transport webauthn.AuthenticatorTransport,
+) webauthn.AddVirtualAuthenticatorResult {
+	t.Helper()
+	added, err := chromedp.Call(ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
+		Options: &webauthn.VirtualAuthenticatorOptions{
+			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: transport,
+			HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
+		},
+	})
+	require.NoError(t, err)
+	return added
+}
+
+func TestAPersonIsLedToTheSecondFactor(t *testing.T) {
+	t.Parallel()
+	s := start(t, sqlite, configured(passkeysOfAdmins))
+	ann, host := s.user(t, "owner"), "http://localhost:"+s.port()
+	ctx, _ := tab(t, browser(t), host+"/console/sign-in#token="+s.link(t, ann.email))
+	if _, err := chromedp.Call(ctx, webauthn.Enable, webauthn.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	hasAuthenticator(ctx, t, webauthn.AuthenticatorTransportInternal)
+	reads(ctx, t, "Sign in to")
+	clicks(ctx, t, "#use-link")
+	reads(ctx, t, "Your organisation requires a passkey")
+	reads(ctx, t, "You have no passkey yet.")
+	keep(ctx, t, "console-second-factor")
+	presses(ctx, t, "Sign in again") // leads to the ways to sign in, and not to the person's session
+	reads(ctx, t, "Sign in with a passkey")
+	drive(ctx, t, chromedp.Navigate(host+"/console/"))
+	reads(ctx, t, "You have no passkey yet.")
+	clicks(ctx, t, "[data-second-factor] a")
+	types(ctx, t, `[name=name]`, "Laptop")
+	presses(ctx, t, "Add")
+	presses(ctx, t, "Confirm with a passkey")
+	drive(ctx, t, poll[bool](`document.querySelector('[data-second-factor]') === null`))
+	drive(ctx, t, chromedp.Navigate(host+"/console/w/default/prompts"))
+	reads(ctx, t, "There are no prompts yet.")
+}
+
 func TestABrowserSignsInWithAPasskey(t *testing.T) {
 	onEach(t, signInWithAPasskey)
 }
@@ -53,14 +96,7 @@ func signInWithAPasskey(t *testing.T, engine string) {
 	if _, err := chromedp.Call(ctx, webauthn.Enable, webauthn.EnableParams{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := chromedp.Call(ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
-		Options: &webauthn.VirtualAuthenticatorOptions{
-			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
-			HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
-		},
-	}); err != nil {
-		t.Fatal(err)
-	}
+	hasAuthenticator(ctx, t, webauthn.AuthenticatorTransportInternal)
 	token, err := json.Marshal(s.link(t, ann.email))
 	require.NoError(t, err)
 	got := drive(ctx, t, chromedp.Evaluate[struct {
@@ -79,13 +115,7 @@ func signInWithAPasskey(t *testing.T, engine string) {
 		t.Error("the console opened without the proof of a session")
 	}
 	// Another one is added in the console, by another authenticator.
-	key, err := chromedp.Call(ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
-		Options: &webauthn.VirtualAuthenticatorOptions{
-			Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportUsb,
-			HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
-		},
-	})
-	require.NoError(t, err)
+	key := hasAuthenticator(ctx, t, webauthn.AuthenticatorTransportUsb)
 	drive(ctx, t, chromedp.Navigate("http://localhost:"+s.port()+"/console/w/default/settings/passkeys"))
 	reads(ctx, t, "Chromium")
 	types(ctx, t, `[name=name]`, "Security key")

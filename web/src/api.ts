@@ -136,6 +136,12 @@ export function signIn() {
   location.assign(new URL('sign-in', document.baseURI))
 }
 
+/** Leads to the page where people sign in again although they have a session, which leads them back. */
+export function signInAgain() {
+  sessionStorage.setItem(RETURN, JSON.stringify({ person: proof() && person, href: location.href }))
+  location.assign(new URL('sign-in#again', document.baseURI))
+}
+
 export async function signOut() {
   try {
     await atrium.auth.endSession()

@@ -10,12 +10,12 @@ import (
 )
 
 func getPersonAccess(r *server.Call) (server.Reply, error) {
-	access, err := r.Accounts.AccessOf(r.Context(), r.By, server.MemberID(r))
+	access, err := r.Accounts.AccessOf(r.Context(), r.By, r.SessionPolicy(), server.MemberID(r))
 	return personAccess(r, access, err)
 }
 
 func getMyAccess(r *server.Call) (server.Reply, error) {
-	access, err := r.Accounts.OwnAccess(r.Context(), r.By)
+	access, err := r.Accounts.OwnAccess(r.Context(), r.By, r.SessionPolicy())
 	return personAccess(r, access, err)
 }
 
@@ -28,7 +28,7 @@ func personAccess(r *server.Call, a *accounts.PersonAccess, err error) (server.R
 		Operator:        a.User.Operator,
 		OperatorSources: toRoleSources(a.User.OperatorSources()),
 		Workspaces:      convert.Slice(a.Workspaces, server.MapFor(r, toWorkspaceAccess)),
-		Sessions:        convert.Slice(a.Sessions, toHeldSession),
+		Sessions:        convert.Slice(a.Sessions, server.MapFor(r, toHeldSession)),
 		Passkeys:        convert.Slice(a.Passkeys, toHeldPasskey),
 		Truncated:       a.Truncated,
 	}), nil
@@ -107,7 +107,7 @@ func toHeldShare(s *account.HeldShare) openapi.HeldShare {
 	}
 }
 
-func toHeldSession(s *session.Session) openapi.HeldSession {
+func toHeldSession(r *server.Call, s *session.Session) openapi.HeldSession {
 	return openapi.HeldSession{
 		ID:         string(s.ID),
 		Source:     openapi.SessionSource(s.Source),
@@ -115,7 +115,7 @@ func toHeldSession(s *session.Session) openapi.HeldSession {
 		UserAgent:  s.Agent,
 		CreatedAt:  openapi.Time(s.CreatedAt),
 		LastSeenAt: openapi.Time(s.LastSeenAt),
-		ExpiresAt:  openapi.Time(s.EndsAt()),
+		ExpiresAt:  openapi.Time(s.EndsAt(r.SessionPolicy())),
 	}
 }
 

@@ -27,7 +27,8 @@ func (a *handlers) accountOperations() []server.Operation {
 
 // getMe returns the caller that the credential has just proved.
 func (a *handlers) getMe(r *server.Call) (server.Reply, error) {
-	r.Uncacheable = !r.HasOneWorkspace() // others can change too
+	// Others can change too, and a session can be confirmed.
+	r.Uncacheable = !r.HasOneWorkspace() || r.SessionPolicy().SecondFactorFrom != identity.NoRole
 	r.TrackedOnly = true
 	p := r.Person()
 	return a.profileReply(r, &p.User, p.Memberships)

@@ -16,13 +16,14 @@ import (
 func toMe(r *server.Call, u *account.User, memberships []account.Membership) openapi.Me {
 	org := server.Observed(r.Request).Org
 	me := openapi.Me{
-		User:            convert.ToUser(r.By, u),
-		Org:             openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
-		Workspace:       nullable.NewNullNullable[openapi.Workspace](),
-		Workspaces:      convert.Slice(newest(memberships, maxWorkspacesOfMe), server.MapFor(r, toMembership)),
-		Role:            openapi.OrNull(openapi.WorkspaceRole(r.By.Role.String())),
-		Permissions:     account.Permissions(r.By),
-		FailingWebhooks: nullable.NewNullNullable[int](),
+		User:                 convert.ToUser(r.By, u),
+		Org:                  openapi.Org{ID: string(org.ID), Slug: org.Slug, Name: org.Name},
+		Workspace:            nullable.NewNullNullable[openapi.Workspace](),
+		Workspaces:           convert.Slice(newest(memberships, maxWorkspacesOfMe), server.MapFor(r, toMembership)),
+		Role:                 openapi.OrNull(openapi.WorkspaceRole(r.By.Role.String())),
+		Permissions:          account.Permissions(r.By),
+		SecondFactorRequired: r.SessionPolicy().Check(r.By) != nil,
+		FailingWebhooks:      nullable.NewNullNullable[int](),
 		Limits: openapi.Limits{
 			RequestsPerMinute: r.API.Config.RateLimit.PerMinute,
 			Burst:             r.API.Config.RateLimit.Burst,

@@ -9,6 +9,7 @@ const FAILURES = {
   sign_in_state_invalid: 'This sign-in was not begun in this browser, or took more than 10 minutes. Sign in again.',
   sign_in_refused: 'The provider refused the sign-in, or you cancelled it.',
   provider_failed: 'The provider does not respond as it should. Try again later.',
+  insufficient_user_authentication: 'The provider did not authenticate you recently enough, or without a second factor. Sign in again.',
   sign_up_closed: 'You have no account here. Ask an administrator to invite your e-mail address.',
   required_claim_missing: 'Your account at the provider lacks a claim that this organisation requires.',
   unauthenticated: 'Your account is disabled.',
@@ -149,7 +150,9 @@ async function me() {
   }
 }
 
-// offer shows the ways to sign in, besides other parts of the page.
+// offer shows the ways to sign in, besides other parts of the page. A person who signs in again does it at the provider,
+// too, which would know them otherwise.
+let again = false
 async function offer(...parts) {
   const methods = await call('GET', 'auth/methods')
   if (page === 'sign-in') title('Sign in to ' + methods.org.name)
@@ -157,6 +160,7 @@ async function offer(...parts) {
     const link = document.createElement('a'), item = document.createElement('li')
     const to = new URL(provider.url)
     if (page === 'join') to.searchParams.set('return_to', '/console/join')
+    if (again) to.searchParams.set('max_age', '0')
     link.href = to.href
     link.className = 'button'
     link.textContent = 'Sign in with ' + provider.title
@@ -297,6 +301,7 @@ function nameOf(user) {
 async function begin() {
   const given = new URLSearchParams(location.hash.slice(1))
   const token = given.get('token'), code = given.get('code'), error = given.get('error')
+  again = given.has('again') || error === 'insufficient_user_authentication'
   if (location.hash) history.replaceState(null, '', location.pathname)
   if (page === 'join') {
     if (token) sessionStorage.setItem(INVITATION, token)
@@ -321,7 +326,7 @@ async function begin() {
       throw problem
     }
   }
-  await start()
+  await (again ? offer() : start())
   if (error) say(FAILURES[error] || 'The sign-in did not succeed.', error)
 }
 

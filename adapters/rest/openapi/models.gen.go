@@ -3564,9 +3564,12 @@ type Me struct {
 	Revision    int64    `json:"revision"`
 
 	// Role The caller's role in `workspace`, limited by the ceiling of the credential.
-	Role      nullable.Nullable[WorkspaceRole] `json:"role"`
-	UpdatedAt Time                             `json:"updated_at"`
-	User      User                             `json:"user"`
+	Role nullable.Nullable[WorkspaceRole] `json:"role"`
+
+	// SecondFactorRequired Whether the organisation requires a passkey, or a sign-in with a second factor at its provider, for `role`, and this session or token shows neither. Then operations that are not about the caller return 403 `second_factor_required`. Always false for an API key.
+	SecondFactorRequired bool `json:"second_factor_required"`
+	UpdatedAt            Time `json:"updated_at"`
+	User                 User `json:"user"`
 
 	// Workspace The workspace of this request. null if the caller has several and the request names none.
 	Workspace nullable.Nullable[Workspace] `json:"workspace"`

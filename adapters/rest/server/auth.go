@@ -12,53 +12,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 )
 
-// The errors of requests without a valid credential. They differ only by what the request itself shows, such as a wrong
-// checksum: whether a key or a session ever existed is told to no one.
-var (
-	errNoCredential = identity.ErrUnauthenticated.Because(
-		"The request has no credential. Send an API key (atk_...), or a token of an identity provider of the " +
-			"organisation, in the Authorization header after the word Bearer. A browser can sign in instead, and " +
-			"send the cookie of its session.",
-	)
-	errNotBearer = identity.ErrUnauthenticated.Because(
-		"The Authorization header must be the word Bearer, a space, and an API key (atk_...) or a token of an " +
-			"identity provider of the organisation.",
-	)
-	errKeyMalformed = identity.ErrUnauthenticated.Because(
-		"The API key in the Authorization header is incomplete or mistyped: its length or its checksum is wrong.",
-	)
-	errKeyInvalid = identity.ErrUnauthenticated.Because(
-		"The API key in the Authorization header is not valid here: it is unknown, was revoked or has expired, or " +
-			"its user is disabled.",
-	)
-	errTokenInvalid = identity.ErrUnauthenticated.Because(
-		"The token in the Authorization header is neither an API key (atk_...) nor a valid token of an identity " +
-			"provider of the organisation.",
-	)
-	errSessionInvalid = identity.ErrUnauthenticated.Because(
-		"The session of the cookie is not valid: it is unknown or has ended, or the request lacks its proof or comes " +
-			"from a page of another origin. Sign in again, or send an API key in the Authorization header.",
-	)
-)
-
-// refusalOf returns the error for a request whose credential is not valid.
-func refusalOf(r *http.Request, token string) error {
-	switch {
-	case token == "" && r.Header.Get("Authorization") == "":
-		return errNoCredential
-	case token == "":
-		return errNotBearer
-	case r.Header.Get("Authorization") == "":
-		return errSessionInvalid
-	case !strings.HasPrefix(token, account.KeyTokenPrefix):
-		return errTokenInvalid
-	}
-	if _, ok := account.ParseToken(token); !ok {
-		return errKeyMalformed
-	}
-	return errKeyInvalid
-}
-
 // authenticate sets the caller, by the credential of the request: it verifies the credential, then applies the rate
 // limits, then selects the workspace.
 func (r *Call) authenticate() error {
@@ -98,7 +51,22 @@ func (r *Call) authenticate() error {
 	if id := WorkspaceID(r); id != "" {
 		obs.Workspace = id
 	}
-	return nil
+	return r.checkSecondFactor(obs.Org, by)
+}
+
+// SessionPolicy returns the policy of the request's org.
+func (r *Call) SessionPolicy() identity.SessionPolicy { return Observed(r.Request).Org.Sessions }
+
+// checkSecondFactor returns identity.ErrSecondFactorRequired if the org's policy wants one for the role that by has in
+// the request's workspace. What concerns only the caller needs none, so that the caller can see and do what is missing.
+func (r *Call) checkSecondFactor(org *identity.Org, by identity.Actor) error {
+	if area := r.Operation.Access.Area; area == "self" || area == "anyone" {
+		return nil
+	}
+	if id := WorkspaceID(r); id != "" && id != by.Workspace && r.owner != nil {
+		by.Role = min(r.Person().RoleIn(id), by.Ceiling)
+	}
+	return org.Sessions.Check(by)
 }
 
 // AuthenticateReader sets the caller and its proof, by which the access is checked as long as the response lasts.
@@ -122,6 +90,9 @@ func (r *Call) AuthenticateByTicket(
 	proof, err := redeem(r.Context(), obs.Org.ID, ticket, now)
 	if err == nil {
 		r.By, err = a.ResolveProof(r.Context(), obs, proof, now)
+	}
+	if err == nil {
+		err = r.checkSecondFactor(obs.Org, r.By)
 	}
 	a.Measures.Authenticated(byTicket, err)
 	if err != nil {
@@ -242,7 +213,7 @@ func (a *API) bySession(
 	if err != nil {
 		return identity.Actor{}, nil, nil, err
 	}
-	by := sessionActor(p.Principal(), obs, now)
+	by := principalActor(p.Principal(), obs, now)
 	if err := by.CheckAddress(); err != nil {
 		by.Workspace = p.Session.Workspace
 		return by, nil, nil, err
@@ -279,7 +250,9 @@ func (a *API) byToken(
 		return identity.Actor{}, nil, nil, err
 	}
 	selectByID := func(id string) (account.Membership, error) { return p.Select(id, isSafe(r)) }
-	return userActor(&p.User, obs, now), (*userOwner)(p), selectByID, nil
+	by = userActor(&p.User, obs, now)
+	by.SecondFactor = claims.HasSecondFactor(obs.Org)
+	return by, (*userOwner)(p), selectByID, nil
 }
 
 // SignIn returns the person that verified claims belong to. by is the system, in the request of the sign-in.
@@ -318,13 +291,18 @@ func keyActor(p *account.Principal, obs *Observation, now time.Time) identity.Ac
 	return by
 }
 
-// sessionActor returns the caller for a session, with the limits of the key that opened it, if one did.
-func sessionActor(p *session.Principal, obs *Observation, now time.Time) identity.Actor {
+// principalActor returns the caller for a principal: of a session, with the limits of the key that opened it, if one
+// did; of a key; or of a token of an issuer, which was checked before it became a proof.
+func principalActor(p *session.Principal, obs *Observation, now time.Time) identity.Actor {
 	by := userActor(&p.User, obs, now)
 	if p.Key.ID != "" {
 		by = keyActor(&p.Principal, obs, now)
 	}
-	by.Session, by.SignedInAt = p.Session.ID, p.Session.SignedInAt()
+	if p.Session.ID == "" {
+		by.SecondFactor = true
+		return by
+	}
+	by.Session, by.SignedInAt, by.SecondFactor = p.Session.ID, p.Session.SignedInAt(), p.Session.HasSecondFactor()
 	return by
 }
 
@@ -371,7 +349,7 @@ func actorOf(principal *session.Principal, obs *Observation, now time.Time) (ide
 	if principal == nil {
 		return identity.Actor{}, identity.ErrUnauthenticated
 	}
-	by, m := sessionActor(principal, obs, now), principal.Membership
+	by, m := principalActor(principal, obs, now), principal.Membership
 	by.Workspace, by.Role, by.Grouped = m.Workspace.ID, min(m.Role, by.Ceiling), m.Grouped
 	return by, by.CheckAddress()
 }

@@ -117,6 +117,9 @@ func (a *API) recheckCallers(ctx context.Context, org *identity.Org, streams []*
 	for i, s := range streams {
 		by, err := actorOf(principals[i], s.Observation, now)
 		if err == nil {
+			err = s.checkSecondFactor(org, by)
+		}
+		if err == nil {
 			err = s.recheck(ctx, by)
 		}
 		if err != nil && !IsOutage(err) {

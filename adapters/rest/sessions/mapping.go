@@ -16,6 +16,6 @@ func toSession(r *server.Call, s *session.Session) openapi.Session {
 		Address:    openapi.OrNull(s.Address),
 		CreatedAt:  openapi.Time(s.CreatedAt),
 		LastSeenAt: openapi.Time(s.LastSeenAt),
-		ExpiresAt:  openapi.Time(s.EndsAt()),
+		ExpiresAt:  openapi.Time(s.EndsAt(r.SessionPolicy())),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -48,13 +49,23 @@ func (a *handlers) beginSignIn(r *server.Call) (string, error) {
 	if err := r.Operation.CheckQuery(r.URL.RawQuery); err != nil {
 		return "", err
 	}
-	address, f, err := a.atProvider(r).Begin(r.Context(), org, server.PathVar(r.Request, "provider"), RedirectURI(org),
-		r.URL.Query().Get("return_to"), now)
+	address, f, err := a.atProvider(r).Begin(r.Context(), org, signInOf(r), RedirectURI(org), now)
 	if err != nil {
 		return "", err
 	}
 	r.UncountAttempt(now)
 	return address, a.setFlow(r, org, f, session.SignInWithin)
+}
+
+// signInOf returns what a browser asks for, whose query the contract has let through.
+func signInOf(r *server.Call) sessions.ProviderSignIn {
+	query := r.URL.Query()
+	in := sessions.ProviderSignIn{Provider: server.PathVar(r.Request, "provider"), ReturnTo: query.Get("return_to")}
+	if seconds, err := strconv.Atoi(query.Get("max_age")); err == nil {
+		maxAge := time.Duration(seconds) * time.Second
+		in.MaxAge = &maxAge
+	}
+	return in
 }
 
 // atProvider returns the use cases of signing in at a provider, for a request.

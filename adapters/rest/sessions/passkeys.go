@@ -136,7 +136,7 @@ func (a *handlers) optionsToAddPasskey(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	options, err := r.Passkeys.OptionsToAdd(r.Context(), r.By, rp)
+	options, err := r.Passkeys.OptionsToAdd(r.Context(), r.By, r.SessionPolicy(), rp)
 	if err != nil {
 		return server.Reply{}, err
 	}
@@ -152,7 +152,7 @@ func (a *handlers) addPasskey(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	k, err := r.Passkeys.Add(r.Context(), r.By, rp, in.Name, in.Credential)
+	k, err := r.Passkeys.Add(r.Context(), r.By, r.SessionPolicy(), rp, in.Name, in.Credential)
 	if err != nil {
 		return server.Reply{}, err
 	}
@@ -191,5 +191,5 @@ func renamePasskey(r *server.Call) (server.Reply, error) {
 
 func removePasskey(r *server.Call) (server.Reply, error) {
 	keep := sessions.KeepSessions(r.Query.Get("keep_sessions") == "true")
-	return server.NoContent, r.Passkeys.Remove(r.Context(), r.By, passkeyID(r), r.Match, keep)
+	return server.NoContent, r.Passkeys.Remove(r.Context(), r.By, r.SessionPolicy(), passkeyID(r), r.Match, keep)
 }

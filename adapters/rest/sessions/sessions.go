@@ -171,7 +171,7 @@ func (a *handlers) signOut(r *server.Call) error {
 
 func listSessions(r *server.Call) (server.Reply, error) {
 	return server.List(r, server.MapFor(r, toSession), func(q page.Query) (session.Page, error) {
-		return r.Sessions.List(r.Context(), r.By, q)
+		return r.Sessions.List(r.Context(), r.By, r.SessionPolicy(), q)
 	})
 }
 
@@ -180,7 +180,7 @@ func sessionID(r *server.Call) identity.SessionID {
 }
 
 func getSession(r *server.Call) (server.Reply, error) {
-	s, err := r.Sessions.Get(r.Context(), r.By, sessionID(r))
+	s, err := r.Sessions.Get(r.Context(), r.By, r.SessionPolicy(), sessionID(r))
 	if err != nil {
 		return server.Reply{}, err
 	}
@@ -200,7 +200,7 @@ func (a *handlers) endSessions(r *server.Call) (server.Reply, error) {
 
 func listPersonSessions(r *server.Call) (server.Reply, error) {
 	return server.List(r, server.MapFor(r, toSession), func(q page.Query) (session.Page, error) {
-		return r.Sessions.ListOf(r.Context(), r.By, server.MemberID(r), q)
+		return r.Sessions.ListOf(r.Context(), r.By, r.SessionPolicy(), server.MemberID(r), q)
 	})
 }
 

@@ -21,7 +21,7 @@ var _ ports.Sessions = (*Sessions)(nil)
 var sessionNames = []string{
 	"id", "org_id", "user_id", "cookie_hash", "proof_hash", "source", "key_id", "workspace_id", "agent", "address",
 	"created_at", "last_seen_at", "expires_at", "ended_at", "confirmed_at", "issuer", "subject", "provider_session",
-	"passkey_id",
+	"passkey_id", "second_factor", "authenticated_at",
 }
 
 var sessionColumns = db.ColumnsLike(`t.%`, sessionNames)
@@ -46,6 +46,9 @@ type sessionRow struct {
 	Subject     string               `db:"subject"`
 	Provider    string               `db:"provider_session"`
 	Passkey     account.PasskeyID    `db:"passkey_id"`
+
+	SecondFactor    bool  `db:"second_factor"`
+	AuthenticatedAt int64 `db:"authenticated_at"`
 }
 
 func (r *sessionRow) session() session.Session {
@@ -54,7 +57,10 @@ func (r *sessionRow) session() session.Session {
 		Address: r.Address, CreatedAt: db.FromMicros(r.CreatedAt), LastSeenAt: db.FromMicros(r.LastSeenAt),
 		ExpiresAt: db.FromMicros(r.ExpiresAt), EndedAt: db.FromMicros(r.EndedAt),
 		ConfirmedAt: db.FromMicros(r.ConfirmedAt), Passkey: r.Passkey,
-		From: session.ProviderSession{Issuer: r.Issuer, Subject: r.Subject, ID: r.Provider},
+		From: session.ProviderSession{
+			Issuer: r.Issuer, Subject: r.Subject, ID: r.Provider, SecondFactor: r.SecondFactor,
+			AuthenticatedAt: db.FromMicros(r.AuthenticatedAt),
+		},
 	}
 	copy(s.Cookie[:], r.Cookie)
 	copy(s.Proof[:], r.Proof)
@@ -131,11 +137,12 @@ func (store *Store) saveSession(ctx context.Context, s *session.Session) error {
 func (store *Store) addSession(ctx context.Context, s *session.Session) error {
 	if _, err := store.Exec(ctx, `
 		INSERT INTO sessions (id, org_id, user_id, cookie_hash, proof_hash, source, key_id, workspace_id, agent,
-			address, created_at, last_seen_at, expires_at, ended_at, issuer, subject, provider_session, passkey_id)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)`,
+			address, created_at, last_seen_at, expires_at, ended_at, issuer, subject, provider_session, passkey_id,
+			second_factor, authenticated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?, ?, ?)`,
 		s.ID, s.Org, s.User, s.Cookie[:], s.Proof[:], s.Source, s.Key, s.Workspace, s.Agent, s.Address,
 		db.Micros(s.CreatedAt), db.Micros(s.LastSeenAt), db.Micros(s.ExpiresAt), s.From.Issuer, s.From.Subject,
-		s.From.ID, s.Passkey); err != nil {
+		s.From.ID, s.Passkey, s.From.SecondFactor, db.Micros(s.From.AuthenticatedAt)); err != nil {
 		return err
 	}
 	return store.Record(ctx, s.Recorded())

@@ -15,10 +15,9 @@ import (
 func (s *Sessions) AddLink(ctx context.Context, l *session.Link) error {
 	_, err := s.db.Exec(ctx,
 		`INSERT INTO sign_in_links (hash, org_id, user_id, created_at, expires_at, issuer, subject, provider_session,
-			bound_hash, mailed) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			bound_hash, mailed, second_factor, authenticated_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		l.Hash[:], l.Org, l.User, db.Micros(l.CreatedAt), db.Micros(l.ExpiresAt), l.From.Issuer, l.From.Subject,
-		l.From.ID,
-		boundHash(l), l.Mailed)
+		l.From.ID, boundHash(l), l.Mailed, l.From.SecondFactor, db.Micros(l.From.AuthenticatedAt))
 	return err
 }
 
@@ -35,11 +34,15 @@ func (s *Sessions) TakeLink(
 		Provider  string          `db:"provider_session"`
 		Bound     []byte          `db:"bound_hash"`
 		Mailed    bool            `db:"mailed"`
+
+		SecondFactor    bool  `db:"second_factor"`
+		AuthenticatedAt int64 `db:"authenticated_at"`
 	}
 	var found bool
 	err := s.db.inTx(ctx, func(tx *Store) (err error) {
 		found, err = tx.Get(ctx, &row, `DELETE FROM sign_in_links WHERE hash = ? AND org_id = ?
-			RETURNING user_id, created_at, expires_at, issuer, subject, provider_session, bound_hash, mailed`, h[:], org)
+			RETURNING user_id, created_at, expires_at, issuer, subject, provider_session, bound_hash, mailed,
+				second_factor, authenticated_at`, h[:], org)
 		if err != nil || !row.Mailed {
 			return err
 		}
@@ -55,8 +58,11 @@ func (s *Sessions) TakeLink(
 	l := &session.Link{
 		Org: org, User: row.User, Hash: h, CreatedAt: db.FromMicros(row.CreatedAt),
 		ExpiresAt: db.FromMicros(row.ExpiresAt),
-		From:      session.ProviderSession{Issuer: row.Issuer, Subject: row.Subject, ID: row.Provider},
-		Mailed:    row.Mailed,
+		From: session.ProviderSession{
+			Issuer: row.Issuer, Subject: row.Subject, ID: row.Provider, SecondFactor: row.SecondFactor,
+			AuthenticatedAt: db.FromMicros(row.AuthenticatedAt),
+		},
+		Mailed: row.Mailed,
 	}
 	copy(l.Bound[:], row.Bound)
 	return l, nil

@@ -90,6 +90,7 @@ Code = Union[
         "include_not_text",
         "include_too_deep",
         "include_too_large",
+        "insufficient_user_authentication",
         "intent_not_found",
         "intent_state",
         "internal",
@@ -185,6 +186,7 @@ Code = Union[
         "rows_unsupported",
         "scope_required",
         "seats_in_use",
+        "second_factor_required",
         "session_not_found",
         "session_required",
         "setup_intent_rate_limited",
@@ -4179,6 +4181,12 @@ class Me(TypedDict):
     permissions: List[str]
     """What `role` and the credential allow in `workspace`. Does not include permissions granted on single
     resources.
+    """
+
+    second_factor_required: bool
+    """Whether the organisation requires a passkey, or a sign-in with a second factor at its provider, for
+    `role`, and this session or token shows neither. Then operations that are not about the caller return
+    403 `second_factor_required`. Always false for an API key.
     """
 
     failing_webhooks: Optional[int]
@@ -13022,11 +13030,13 @@ class PeopleResource(Resource):
         ceiling. Makes the person an operator, or takes back the right that was given by hand: nodes
         apply it within one second. Has no effect if nothing changes.
 
-        Returns 409 `last_operator` if you take back your own right and are the only operator who is not
-        disabled, and 409 `operator_by_rules` if claim rules make the person an operator.
+        Returns 403 `step_up_required` to a session that was not opened or confirmed within the last 10
+        minutes if it makes someone an operator. Returns 409 `last_operator` if you take back your own
+        right and are the only operator who is not disabled, and 409 `operator_by_rules` if claim rules
+        make the person an operator.
 
-        Errors: invalid_fields, last_operator, operator_by_rules, scope_required, user_not_found; and
-        those that every call can have.
+        Errors: invalid_fields, last_operator, operator_by_rules, scope_required, step_up_required,
+        user_not_found; and those that every call can have.
         """
         self._caller.send("people.setOperator", "PUT", path("/api/people/{}/operator", user_id), body=body, options=options)
 
@@ -13880,7 +13890,9 @@ class MePasskeysResource(Resource):
         Returns `public_key` for `navigator.credentials.create`, as
         `PublicKeyCredential.parseCreationOptionsFromJSON` reads it. Requires a session that no API key
         opened, at most 10 minutes after signing in or confirming it: 403 `session_required`,
-        `step_up_required`. The passkey will work only on this host.
+        `step_up_required`. The passkey will work only on this host. Where the organisation requires a
+        second factor, and you have a passkey for this host, the session must show one (403
+        `second_factor_required`).
 
         Returns 409 `passkeys_unavailable` on hosts that are IP addresses: browsers allow passkeys only
         for host names.
@@ -13929,8 +13941,9 @@ class MePasskeysResource(Resource):
 
         The passkey opens no session from now on. The sessions that it opened end within a second, except
         the session of this request, unless `keep_sessions` is true. Requires a session that no API key
-        opened, at most 10 minutes after signing in or confirming it. Returns 409 `last_passkey` for your
-        only passkey if no sign-in link can be mailed to you.
+        opened, at most 10 minutes after signing in or confirming it; where the organisation requires a
+        second factor, the session must show one. Returns 409 `last_passkey` for your only passkey if no
+        sign-in link can be mailed to you.
 
         Errors: last_passkey, passkey_not_found, revision_mismatch, session_required, step_up_required;
         and those that every call can have.
@@ -15772,11 +15785,12 @@ class AuthResource(Resource):
         a page stores it, and sends it in the header `Atrium-Console` with every request. The cookie
         without the proof authenticates nothing.
 
-        A session ends after 12 hours without a request, and after 7 days at the latest; one by a
-        provider after 24 hours, when its issuer is no longer configured, or by back-channel logout. One
-        that an API key opened has the key's workspace, ceiling, scopes and networks, and ends with the
-        key. A user has at most 50 sessions, and 10 more by each API key: another one ends the one of the
-        same kind that was not used for longest.
+        A session ends after 12 hours without a request, and after 7 days at the latest, or earlier where
+        the organisation requires it (`orgs[].sessions`); one by a provider after 24 hours, when its
+        issuer is no longer configured, or by back-channel logout. One that an API key opened has the
+        key's workspace, ceiling, scopes and networks, and ends with the key. A user has at most 50
+        sessions, and 10 more by each API key: another one ends the one of the same kind that was not
+        used for longest.
 
         Returns 403 `https_required` over plain http, except on a loopback host, and 403 `cross_origin`
         to the pages of other origins. The limit is `server.rate_limit.sign_ins_per_minute` for each

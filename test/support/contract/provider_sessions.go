@@ -31,7 +31,10 @@ func providerSessions(t *testing.T, a Adapter) {
 	ctx, team := t.Context(), fixture.NewTeam(t, a.Stores, a.Orgs[0])
 	other := fixture.NewTeam(t, a.Stores, a.Orgs[1])
 	sessionAt := func(subject, id string) session.ProviderSession {
-		return session.ProviderSession{Issuer: issuer + "/" + team.Workspace.Slug, Subject: subject, ID: id}
+		return session.ProviderSession{
+			Issuer: issuer + "/" + team.Workspace.Slug, Subject: subject, ID: id, SecondFactor: true,
+			AuthenticatedAt: fixture.At.Add(-time.Hour),
+		}
 	}
 	live := func(by identity.Actor) (ids []identity.SessionID) {
 		t.Helper()

@@ -14,6 +14,7 @@ import { useLive } from './live'
 import { bringIntoRow } from '../ui/overlays'
 import { useShownTitle, useTitle } from '../ui/title'
 import { Palette } from './palette'
+import { SecondFactor } from './second-factor'
 import { Toasts } from './toast'
 import { firstPage, useMe, useWorkspace } from './workspace'
 
@@ -33,6 +34,9 @@ const operators = [
   { path: 'revenue', label: t.revenue, icon: RevenueIcon },
 ] as const
 
+/** The screens that work in a session without the second factor that the organisation requires. */
+const concernsOwnSignIn = /\/settings\/(passkeys|sessions)\/?$/
+
 export function Shell() {
   const workspace = useWorkspace()
   const path = useLocation().pathname
@@ -41,6 +45,7 @@ export function Shell() {
   useEffect(() => bringIntoRow(current.current), [path])
   useLive()
   const ended = useSyncExternalStore(calls.subscribe, calls.ended)
+  const needsFactor = me.data?.second_factor_required ?? false
   return (
     <div className="min-h-screen md:grid md:grid-cols-[15rem_minmax(0,1fr)]">
       <a href="#content" className="sr-only focus:not-sr-only focus:absolute focus:z-30 focus:bg-card focus:p-2">{t.skip}</a>
@@ -82,7 +87,8 @@ export function Shell() {
           <Failed />
           <Limited />
           <FailingWebhooks />
-          <Outlet />
+          {needsFactor && <SecondFactor />}
+          {(!needsFactor || concernsOwnSignIn.test(path)) && <Outlet />}
           <Calls />
         </div>
       </main>

@@ -1,5 +1,6 @@
 import { AtriumError, type FieldError } from '@atrium-hq/client'
 import { type ComponentProps, type ReactNode, useLayoutEffect, useRef, useState } from 'react'
+import { signInAgain } from '../api'
 import { t } from '../text'
 import { CopyIcon, DoneIcon } from './icons'
 import { ShownError } from './shown-error'
@@ -72,6 +73,9 @@ export function Problem({ error }: { error: unknown }) {
           </a>{' '}
           · {error.requestId}
         </p>
+      )}
+      {known && (error.code === 'step_up_required' || error.code === 'second_factor_required') && (
+        <Button className="mt-2" onClick={signInAgain}>{t.signInAgain}</Button>
       )}
     </div>
   )

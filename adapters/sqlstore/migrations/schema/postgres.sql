@@ -778,6 +778,8 @@ CREATE TABLE sessions (
     provider_session text NOT NULL DEFAULT ''::text,
     confirmed_at bigint NOT NULL DEFAULT 0,
     passkey_id text NOT NULL DEFAULT ''::text,
+    second_factor boolean NOT NULL DEFAULT false,
+    authenticated_at bigint NOT NULL DEFAULT 0,
     CONSTRAINT sessions_cookie_hash_key UNIQUE (cookie_hash),
     CONSTRAINT sessions_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(id),
     CONSTRAINT sessions_pkey PRIMARY KEY (id),
@@ -794,6 +796,8 @@ CREATE TABLE sign_in_links (
     provider_session text NOT NULL DEFAULT ''::text,
     bound_hash bytea NOT NULL DEFAULT '\x'::bytea,
     mailed boolean NOT NULL DEFAULT false,
+    second_factor boolean NOT NULL DEFAULT false,
+    authenticated_at bigint NOT NULL DEFAULT 0,
     CONSTRAINT sign_in_links_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(id),
     CONSTRAINT sign_in_links_pkey PRIMARY KEY (hash),
     CONSTRAINT sign_in_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
@@ -1944,4 +1948,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (233, true),
     (234, true),
     (237, true),
-    (238, true);
+    (238, true),
+    (243, true);

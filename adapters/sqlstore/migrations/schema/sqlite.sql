@@ -786,7 +786,7 @@ CREATE TABLE sessions (
     last_seen_at BIGINT NOT NULL,
     expires_at   BIGINT NOT NULL,
     ended_at     BIGINT NOT NULL
-, issuer TEXT NOT NULL DEFAULT '', subject TEXT NOT NULL DEFAULT '', provider_session TEXT NOT NULL DEFAULT '', confirmed_at BIGINT NOT NULL DEFAULT 0, passkey_id TEXT NOT NULL DEFAULT '');
+, issuer TEXT NOT NULL DEFAULT '', subject TEXT NOT NULL DEFAULT '', provider_session TEXT NOT NULL DEFAULT '', confirmed_at BIGINT NOT NULL DEFAULT 0, passkey_id TEXT NOT NULL DEFAULT '', second_factor BOOLEAN NOT NULL DEFAULT FALSE, authenticated_at BIGINT NOT NULL DEFAULT 0);
 CREATE INDEX sessions_live ON sessions (user_id, id) WHERE ended_at = 0;
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 CREATE TABLE sign_in_links (
@@ -795,7 +795,7 @@ CREATE TABLE sign_in_links (
     user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL
-, issuer TEXT NOT NULL DEFAULT '', subject TEXT NOT NULL DEFAULT '', provider_session TEXT NOT NULL DEFAULT '', bound_hash BLOB NOT NULL DEFAULT x'', mailed BOOLEAN NOT NULL DEFAULT FALSE);
+, issuer TEXT NOT NULL DEFAULT '', subject TEXT NOT NULL DEFAULT '', provider_session TEXT NOT NULL DEFAULT '', bound_hash BLOB NOT NULL DEFAULT x'', mailed BOOLEAN NOT NULL DEFAULT FALSE, second_factor BOOLEAN NOT NULL DEFAULT FALSE, authenticated_at BIGINT NOT NULL DEFAULT 0);
 CREATE INDEX sign_in_links_expiry ON sign_in_links (expires_at);
 CREATE TABLE usage_events (
     workspace_id TEXT NOT NULL REFERENCES workspaces (id) ON DELETE CASCADE,
@@ -1481,3 +1481,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (233, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (234, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (237, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (238, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (243, 1);
