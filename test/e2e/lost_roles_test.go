@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/base64"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -20,21 +21,46 @@ type leaver struct {
 	left string                     // the role that is left; empty: the person is no member, or cannot sign in
 }
 
-// losses returns the ways to lose a role in the workspace of owner, who is an operator.
-func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *testing.T, name string) leaver {
+// loss is a way to lose a role. arrive has a person get the role first.
+type loss struct {
+	person string
+	arrive func(t *testing.T, name string) leaver
+}
+
+// invited returns a person who has accepted the invitation of owner.
+func (r *realm) invited(t *testing.T, owner *client, name, role string) *client {
+	t.Helper()
+	token, _ := r.invite(t, owner, name+"@example.com", role)
+	c := r.person(t, name)
+	c.workspace = owner.workspace
+	accept(t, c, token).is(t, 200)
+	return c
+}
+
+// claimLoss is the way to lose a role by a token.
+func (r *realm) claimLoss(owner *client) loss {
+	return loss{"an admin by a claim that the next token lacks", func(t *testing.T, name string) leaver {
+		r.invited(t, owner, name, "viewer")
+		c := r.person(t, name, object{"groups": []string{"admins"}, "iat": time.Now().Unix() + 1})
+		c.workspace = owner.workspace
+		return leaver{c, func(t *testing.T) *answer {
+			t.Helper()
+			r.again(c, name, object{"iat": time.Now().Unix() + 2}).get(t, "/api/me")
+			return nil
+		}, "member.updated", "viewer"}
+	}}
+}
+
+// losses returns the ways to lose a role in the workspace of owner, who is an operator. member returns a new member of
+// it with a role.
+func (s *server) losses(
+	t *testing.T, owner, scimmer *client, member func(t *testing.T, name, role string) *client,
+) []loss {
 	t.Helper()
 	ws := "/api/workspaces/" + owner.workspace
-	invitedClient := func(t *testing.T, name, role string) *client {
-		t.Helper()
-		token, _ := r.invite(t, owner, name+"@example.com", role)
-		c := r.person(t, name)
-		c.workspace = owner.workspace
-		accept(t, c, token).is(t, 200)
-		return c
-	}
 	groupedClient := func(t *testing.T, name string) (c *client, group string) {
 		t.Helper()
-		c = invitedClient(t, name, "viewer")
+		c = member(t, name, "viewer")
 		group = "/api/groups/" + owner.create(t, "/api/groups", object{"name": name, "role": "admin"}).at("id")
 		owner.do(t, "PUT", group+"/members/"+c.id, nil).is(t, 204)
 		return c, group
@@ -47,7 +73,7 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 			at("Resources.0.id")
 		scimmer.do(t, "PATCH", group, patch(object{"op": "add", "path": "members",
 			"value": []object{{"value": id}}})).is(t, 200)
-		c = &client{server: r.server, id: id, email: email, workspace: owner.workspace}
+		c = &client{server: s, id: id, email: email, workspace: owner.workspace}
 		ownClient, _ := c.key(t)
 		c.token = ownClient.token
 		return c, scimUsers + "/" + id, group
@@ -58,63 +84,53 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 			return owner.do(t, "POST", "/api/people/"+c.id+path, body)
 		}
 	}
-	return map[string]func(t *testing.T, name string) leaver{
-		"an admin whose role is lowered": func(t *testing.T, name string) leaver {
-			c := invitedClient(t, name, "admin")
+	return []loss{
+		{"an admin whose role is lowered", func(t *testing.T, name string) leaver {
+			c := member(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				return owner.do(t, "PATCH", ws+"/members/"+c.id, object{"role": "viewer"}).is(t, 200)
 			}, "member.updated", "viewer"}
-		},
-		"an admin who is removed": func(t *testing.T, name string) leaver {
-			c := invitedClient(t, name, "admin")
+		}},
+		{"an admin who is removed", func(t *testing.T, name string) leaver {
+			c := member(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				return owner.do(t, "DELETE", ws+"/members/"+c.id, nil).is(t, 200)
 			}, "member.removed", ""}
-		},
-		"an admin who leaves": func(t *testing.T, name string) leaver {
-			c := invitedClient(t, name, "admin")
+		}},
+		{"an admin who leaves", func(t *testing.T, name string) leaver {
+			c := member(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				return c.do(t, "DELETE", ws+"/members/"+c.id, nil).is(t, 200)
 			}, "member.removed", ""}
-		},
-		"an admin by a group who is taken out of it": func(t *testing.T, name string) leaver {
+		}},
+		{"an admin by a group who is taken out of it", func(t *testing.T, name string) leaver {
 			c, group := groupedClient(t, name)
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				owner.do(t, "DELETE", group+"/members/"+c.id, nil).is(t, 204)
 				return nil
 			}, "member.updated", "viewer"}
-		},
-		"an admin by a group that loses its role": func(t *testing.T, name string) leaver {
+		}},
+		{"an admin by a group that loses its role", func(t *testing.T, name string) leaver {
 			c, group := groupedClient(t, name)
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				owner.do(t, "PATCH", group, object{"role": nil}).is(t, 200)
 				return nil
 			}, "member.updated", "viewer"}
-		},
-		"an admin by a group that is deleted": func(t *testing.T, name string) leaver {
+		}},
+		{"an admin by a group that is deleted", func(t *testing.T, name string) leaver {
 			c, group := groupedClient(t, name)
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				owner.do(t, "DELETE", group, nil).is(t, 204)
 				return nil
 			}, "member.updated", "viewer"}
-		},
-		"an admin by a claim that the next token lacks": func(t *testing.T, name string) leaver {
-			invitedClient(t, name, "viewer")
-			c := r.person(t, name, object{"groups": []string{"admins"}, "iat": time.Now().Unix() + 1})
-			c.workspace = owner.workspace
-			return leaver{c, func(t *testing.T) *answer {
-				t.Helper()
-				r.again(c, name, object{"iat": time.Now().Unix() + 2}).get(t, "/api/me")
-				return nil
-			}, "member.updated", "viewer"}
-		},
-		"an admin by a directory's group who is taken out of it": func(t *testing.T, name string) leaver {
+		}},
+		{"an admin by a directory's group who is taken out of it", func(t *testing.T, name string) leaver {
 			c, _, group := provisionedClient(t, name)
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
@@ -122,38 +138,38 @@ func (r *realm) losses(t *testing.T, owner, scimmer *client) map[string]func(t *
 					"path": `members[value eq "` + c.id + `"]`})).is(t, 200)
 				return nil
 			}, "member.removed", ""}
-		},
-		"an admin who is deleted by the directory": func(t *testing.T, name string) leaver {
+		}},
+		{"an admin who is deleted by the directory", func(t *testing.T, name string) leaver {
 			c, user, _ := provisionedClient(t, name)
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				scimmer.do(t, "DELETE", user, nil).is(t, 204)
 				return nil
 			}, "member.removed", ""}
-		},
-		"an admin who is disabled by an operator": func(t *testing.T, name string) leaver {
-			c := invitedClient(t, name, "admin")
+		}},
+		{"an admin who is disabled by an operator", func(t *testing.T, name string) leaver {
+			c := member(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				return operatedResponse(c, "/disable", nil)(t).is(t, 200)
 			}, "user.disabled", ""}
-		},
-		"an admin who is disabled at the command line": func(t *testing.T, name string) leaver {
-			c := invitedClient(t, name, "admin")
+		}},
+		{"an admin who is disabled at the command line", func(t *testing.T, name string) leaver {
+			c := member(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
-				r.must(t, "user", "disable", "--email", c.email)
+				s.must(t, "user", "disable", "--email", c.email)
 				return nil
 			}, "user.disabled", ""}
-		},
-		"an admin who is erased": func(t *testing.T, name string) leaver {
-			c := invitedClient(t, name, "admin")
+		}},
+		{"an admin who is erased", func(t *testing.T, name string) leaver {
+			c := member(t, name, "admin")
 			return leaver{c, func(t *testing.T) *answer {
 				t.Helper()
 				operatedResponse(c, "/erase", nil)(t).is(t, 202)
 				return nil
 			}, "member.removed", ""}
-		},
+		}},
 	}
 }
 
@@ -177,14 +193,10 @@ func TestWhatARoleMadeEndsWithTheRole(t *testing.T) {
 			"displayName": "Admins"}).is(t, 201)
 		members := "/api/workspaces/" + owner.workspace + "/members/"
 		hooks, answers := newReceiver(t), newReplies(t, nil)
-		for person, arrive := range r.losses(t, owner, scimmer) {
-			t.Run(person, func(t *testing.T) {
-				name := strings.ReplaceAll(strings.ToLower(person[3:]), " ", "-")
-				name = strings.NewReplacer("'", "").Replace(name)
-				if len(name) > 40 {
-					name = name[:40]
-				}
-				l := arrive(t, strings.Trim(name, "-"))
+		member := func(t *testing.T, name, role string) *client { return r.invited(t, owner, name, role) }
+		for i, way := range append(r.losses(t, owner, scimmer, member), r.claimLoss(owner)) {
+			t.Run(way.person, func(t *testing.T) {
+				l := way.arrive(t, fmt.Sprint("leaver-", i))
 				program, key := l.service(t, "admin")
 				small, _ := l.service(t, "viewer")
 				hook := func(by *client) string {

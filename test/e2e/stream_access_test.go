@@ -368,7 +368,7 @@ func (l *liveStream) ends(t *testing.T, far *server, begin time.Time) {
 		}
 	}
 	far.stderr.await(t, far, regexp.MustCompile(`"request_id":"`+l.id+`"[^\n]*"code":"(unauthenticated|forbidden|`+
-		`workspace_not_found|insufficient_role|origin_not_allowed|template_[a-z_]+|embed_[a-z_]+)"`))
+		`workspace_not_found|insufficient_role|origin_not_allowed|connection_forbidden|template_[a-z_]+|embed_[a-z_]+)"`))
 }
 
 // goesOn checks that the stream is open, and closes it.
