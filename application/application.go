@@ -26,6 +26,7 @@ type Services struct {
 	Tickets      *sessions.Tickets
 	Groups       *accounts.Groups
 	Directory    *accounts.Directory
+	Notices      *accounts.SecurityNotices
 	KeyUsage     *accounts.KeyUsage
 	SessionUsage *accounts.SessionUsage
 	Prompts      *prompts.Service
@@ -53,6 +54,7 @@ type External struct {
 	Challenges     ports.Sealer // of passkeys
 	Authenticators ports.Authenticators
 
+	Orgs       accounts.OrgOf
 	Mails      accounts.InvitationMailer
 	Quotas     payments.Configured // before the plan of the workspace changes them
 	Registries chats.Registries
@@ -117,11 +119,13 @@ func NewBind(pool ports.Stores, e External) Bind {
 				Sessions: s.Sessions, Passkeys: s.Passkeys,
 				EndCheckouts: pay.EndCheckouts, OpenSession: sessions.OpenForJoined,
 			}),
-			Sessions:     sessions.NewService(s.Atomic, s.Sessions, s.Keys, s.Users, e.Mails.Mailer),
-			Passkeys:     sessions.NewPasskeys(s.Atomic, s.Passkeys, e.Challenges, e.Authenticators, e.Mails.Mailer),
+			Sessions: sessions.NewService(s.Atomic, s.Sessions, s.Keys, s.Users, e.Mails.Mailer, e.Notes),
+			Passkeys: sessions.NewPasskeys(s.Atomic, s.Passkeys, e.Challenges, e.Authenticators, e.Mails.Mailer,
+				e.Notes),
 			Tickets:      sessions.NewTickets(s.Tickets),
 			Groups:       accounts.NewGroups(s.Groups),
 			Directory:    accounts.NewDirectory(s.Atomic, s.DirectoryStores, e.Mails.Mailer, unsettled),
+			Notices:      accounts.NewSecurityNotices(s.Atomic, s.Users, e.Mails.Mailer, e.Orgs),
 			KeyUsage:     keyUsage,
 			SessionUsage: sessionUsage,
 			Prompts:      prompts.NewService(s.Atomic, s.PromptStores, s.Users, pay.Quotas),

@@ -104,6 +104,7 @@ type Org struct {
 	WorkspacesBy    string // anyone or operators; empty: anyone
 	APIKeys         APIKeys
 	Sessions        Sessions
+	SecurityMails   *bool // about changes of people's accounts; complete makes it true where it is left out
 	Registry        Registry
 	ConnectionKinds []string // empty: all, but sqlite only where this is the only org and the database is SQLite too
 	Egress          identity.Egress
@@ -275,6 +276,9 @@ func (c *Config) normalize() {
 		if o.APIKeys.Personal == nil {
 			o.APIKeys.Personal = new(true)
 		}
+		if o.SecurityMails == nil {
+			o.SecurityMails = new(true)
+		}
 		o.BaseURL = strings.TrimSuffix(o.BaseURL, "/")
 		o.completeSignIn()
 		for j, h := range o.Hosts {
@@ -311,8 +315,8 @@ func (c Config) Directory(ids func(slug string) identity.OrgID) *identity.Direct
 			SCIM: o.SCIM.directory(), GroupClaim: o.groupClaim(),
 			AcceptURL: o.AcceptURL, Captures: o.captures(),
 			SignUp: identity.SignUp(o.SignUp), WorkspacesBy: identity.WorkspacesBy(o.WorkspacesBy),
-			Keys: o.APIKeys.policy(), Sessions: o.Sessions.policy(), ConnectionKinds: c.connectionKinds(o),
-			Egress: o.Egress,
+			Keys: o.APIKeys.policy(), Sessions: o.Sessions.policy(), NoSecurityMails: !*o.SecurityMails,
+			ConnectionKinds: c.connectionKinds(o), Egress: o.Egress,
 		}
 	}
 	return identity.NewDirectory(orgs, c.BaseDomain)

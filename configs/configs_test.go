@@ -157,10 +157,10 @@ orgs:
 				CORSOrigins: []string{"https://acme.example:8443"}, PersonalWorkspaces: true, SignUp: "invited",
 				WorkspacesBy: "anyone", Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts,
 				Payments: payments,
-				APIKeys:  configs.APIKeys{Personal: new(true)}},
+				APIKeys:  configs.APIKeys{Personal: new(true)}, SecurityMails: new(true)},
 			{Slug: "b2b", Name: "Business", Hosts: []string{"b2b.example"}, SignUp: "invited", WorkspacesBy: "anyone",
 				Quotas: quota.Default(), Rows: rows, WarehouseTimeouts: timeouts, Payments: payments,
-				APIKeys: configs.APIKeys{Personal: new(true)}},
+				APIKeys: configs.APIKeys{Personal: new(true)}, SecurityMails: new(true)},
 		}
 		assert.NoDiff(t, "orgs", cmp.Diff(want, c.Orgs, equal))
 	})

@@ -21,15 +21,16 @@ type Stores struct {
 
 // AccountStores are the stores of people, workspaces and API keys.
 type AccountStores struct {
-	Users       Users
-	People      People
-	Erasures    Erasures
-	Workspaces  Workspaces
-	Invitations Invitations
-	Captures    Captures
-	Groups      Groups
-	Keys        Keys
-	KeyRequests KeyRequests
+	Users           Users
+	People          People
+	Erasures        Erasures
+	Workspaces      Workspaces
+	Invitations     Invitations
+	Captures        Captures
+	Groups          Groups
+	Keys            Keys
+	KeyRequests     KeyRequests
+	SecurityNotices SecurityNotices
 }
 
 // SessionStores are the stores of sign-ins.

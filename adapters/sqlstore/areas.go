@@ -21,7 +21,7 @@ import (
 
 // areas are all areas. An area is after those whose rows its rows refer to.
 var areas = []db.Area{
-	accounts.Area,
+	accounts.Area(jobs.Enqueue),
 	webhooks.Area,
 	idempotency.Area,
 	jobs.Area,

@@ -48,6 +48,7 @@ var suites = map[string]func(*testing.T, contract.Opener){
 	"Presences":         contract.Presences,
 	"Sessions":          contract.Sessions,
 	"Passkeys":          contract.Passkeys,
+	"SecurityNotices":   contract.SecurityNotices,
 	"Tickets":           contract.Tickets,
 	"Atomic":            contract.Atomic,
 	"Jobs":              contract.Jobs,

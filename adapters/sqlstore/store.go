@@ -6,6 +6,7 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/accounts"
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
+	"github.com/atrium-hq/atrium/adapters/sqlstore/jobs"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -55,4 +56,4 @@ func (store *Store) inTx(ctx context.Context, fn func(tx *Store) error) error {
 }
 
 // Accounts returns the people, their workspaces and credentials.
-func (store *Store) Accounts() *accounts.Store { return accounts.NewStore(store.DB) }
+func (store *Store) Accounts() *accounts.Store { return accounts.NewStore(store.DB, jobs.Enqueue) }

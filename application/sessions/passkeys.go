@@ -21,13 +21,15 @@ type Passkeys struct {
 	sealer         ports.Sealer // of challenges
 	authenticators ports.Authenticators
 	mailer         ports.Mailer
+	notes          ports.Notes
 }
 
 // NewPasskeys returns the use cases on these passkeys. challenges seals the challenges of browsers.
 func NewPasskeys(
 	atomic ports.Atomic, passkeys ports.Passkeys, challenges ports.Sealer, a ports.Authenticators, m ports.Mailer,
+	n ports.Notes,
 ) *Passkeys {
-	return &Passkeys{atomic: atomic, passkeys: passkeys, sealer: challenges, authenticators: a, mailer: m}
+	return &Passkeys{atomic: atomic, passkeys: passkeys, sealer: challenges, authenticators: a, mailer: m, notes: n}
 }
 
 // PasskeyOptions is what a browser needs to ask an authenticator for a response.
@@ -181,7 +183,8 @@ func (s *Passkeys) Add(
 // SignIn opens a session for the person whose authenticator responded to the options of OptionsToSignIn. by is the
 // system, in the request of the browser. Every problem with the response is account.ErrPasskeyInvalid.
 func (s *Passkeys) SignIn(
-	ctx context.Context, by identity.Actor, org *identity.Org, rp account.RelyingParty, response []byte, agent string,
+	ctx context.Context, by identity.Actor, org *identity.Org, rp account.RelyingParty, response []byte,
+	browser Browser,
 ) (out session.Opened, err error) {
 	if len(org.Issuers) > 0 {
 		return session.Opened{}, account.ErrPasskeysUnavailable
@@ -195,13 +198,13 @@ func (s *Passkeys) SignIn(
 		if err := proof.use(ctx, tx, by); err != nil {
 			return err
 		}
-		return tx.Sessions.Update(ctx, by, proof.passkey.User,
-			func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
-				out.Session, out.Secrets, err = session.OpenByPasskey(by, p, proof.passkey.ID, agent, live)
-				out.User = p.User
-				return out.Session, err
+		out, err = openIn(ctx, tx.Sessions, by, proof.passkey.User, session.ByPasskey, browser,
+			func(p *account.Person, live []*session.Session) (*session.Session, session.Secrets, error) {
+				return session.OpenByPasskey(by, p, proof.passkey.ID, browser.Agent, live)
 			})
+		return err
 	})
+	noteDisabled(ctx, s.notes, by, err)
 	if errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
 		err = account.ErrPasskeyInvalid
 	}
@@ -271,7 +274,7 @@ func (s *signature) use(ctx context.Context, tx ports.Stores, by identity.Actor)
 	return tx.Passkeys.Update(ctx, by, s.passkey.User,
 		func(p *account.Person, passkeys []*account.Passkey) (*account.Passkey, error) {
 			_, err := p.UsePasskey(by, passkeys, s.passkey.ID, s.signCount)
-			return nil, err
+			return nil, orDisabled(p, session.ByPasskey, err)
 		})
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -35,6 +36,7 @@ type withPasskeys struct {
 	sessions *mocks.MockSessions
 	auth     *mocks.MockAuthenticators
 	mailer   *mocks.MockMailer
+	notes    *noting
 	person   account.Person
 	passkey  *account.Passkey
 	live     []*session.Session
@@ -87,7 +89,8 @@ func newWithPasskeys(t *testing.T) *withPasskeys {
 			return account.PasskeyPage{Items: []account.Passkey{*s.passkey, {ID: "psk_2", Host: "other.example.com"}}},
 				nil
 		}).AnyTimes()
-	s.Passkeys = sessions.NewPasskeys(atomic, s.store, sealer, s.auth, s.mailer)
+	s.notes = newNoting(c)
+	s.Passkeys = sessions.NewPasskeys(atomic, s.store, sealer, s.auth, s.mailer, s.notes)
 	return s
 }
 
@@ -123,13 +126,16 @@ func TestSignInWithPasskey(t *testing.T) {
 		s.store.EXPECT().UseChallenge(
 			gomock.Any(), identity.OrgID("org"), account.Hash(sha256.Sum256(challenge)),
 			now.Add(5*time.Minute)).Return(nil)
-		out, err := s.SignIn(t.Context(), system, org, rp, response, "Firefox")
+		out, err := s.SignIn(t.Context(), system, org, rp, response,
+			sessions.Browser{Agent: "Firefox", People: []identity.UserID{"bob"}})
 		require.NoError(t, err)
 		if out.Session != s.opened || s.opened.Source != session.ByPasskey || s.opened.Key != "" ||
 			out.User.ID != "ann" || s.opened.Passkey != "psk_1" || s.passkey.SignCount != 2 ||
 			!s.passkey.LastUsedAt.Equal(now) {
 			t.Errorf("%+v, %+v", out, s.passkey)
 		}
+		last := s.opened.Recorded()[len(s.opened.Recorded())-1]
+		assert.Equal(t, "the last event", last.Type, "session.device_added")
 	})
 	for name, prepare := range map[string]func(t *testing.T, s *withPasskeys){
 		"what is no response": func(_ *testing.T, s *withPasskeys) {
@@ -170,11 +176,16 @@ func TestSignInWithPasskey(t *testing.T) {
 		t.Run("not by "+name, func(t *testing.T) {
 			s := newWithPasskeys(t)
 			prepare(t, s)
-			_, err := s.SignIn(t.Context(), system, org, rp, response, "")
+			_, err := s.SignIn(t.Context(), system, org, rp, response, sessions.Browser{})
 			require.ErrorIs(t, err, account.ErrPasskeyInvalid)
 			if s.opened != nil {
 				t.Errorf("it opened %+v", s.opened)
 			}
+			var want []string
+			if name == "a person who is disabled" {
+				want = []string{"user.sign_in_refused passkey"}
+			}
+			assert.EqualSlice(t, "notes", s.notes.written, want)
 		})
 	}
 	t.Run("not where the org has issuers", func(t *testing.T) {
@@ -182,7 +193,7 @@ func TestSignInWithPasskey(t *testing.T) {
 			&identity.Org{ID: "org", Issuers: []identity.Issuer{{URL: "https://id.example"}}}
 		_, err := s.OptionsToSignIn(withIssuer, rp, now)
 		require.ErrorIs(t, err, account.ErrPasskeysUnavailable)
-		_, err = s.SignIn(t.Context(), system, withIssuer, rp, response, "")
+		_, err = s.SignIn(t.Context(), system, withIssuer, rp, response, sessions.Browser{})
 		require.ErrorIs(t, err, account.ErrPasskeysUnavailable)
 	})
 }

@@ -22,13 +22,13 @@ func (s *Service) CodeFor(
 	return token, s.sessions.AddLink(ctx, code)
 }
 
-// OpenByCode exchanges the code for a sign-in at a provider, which it uses up, for a session. browser is the secret of
+// OpenByCode exchanges the code for a sign-in at a provider, which it uses up, for a session. bound is the secret of
 // the browser that sent the code. by is the system. Every problem is session.ErrLinkInvalid.
 func (s *Service) OpenByCode(
-	ctx context.Context, by identity.Actor, org *identity.Org, code, browser, agent string,
+	ctx context.Context, by identity.Actor, org *identity.Org, code, bound string, browser Browser,
 ) (session.Opened, error) {
 	t, isCode := session.ParseCode(code)
-	secret, isBound := session.ParseBrowserSecret(browser)
+	secret, isBound := session.ParseBrowserSecret(bound)
 	if !isCode {
 		return session.Opened{}, session.ErrLinkInvalid
 	}
@@ -41,13 +41,12 @@ func (s *Service) OpenByCode(
 		if !isBound || link.Bound != secret.Hash() {
 			return out, nil // another browser has the code, which is used up
 		}
-		return out, tx.Sessions.Update(
-			ctx, by, link.User, func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
-				out.Session, out.Secrets, err = session.OpenFromProvider(by, p, link.From, agent, live)
-				out.User = p.User
-				return out.Session, err
+		return openIn(ctx, tx.Sessions, by, link.User, session.ByOIDC, browser,
+			func(p *account.Person, live []*session.Session) (*session.Session, session.Secrets, error) {
+				return session.OpenFromProvider(by, p, link.From, browser.Agent, live)
 			})
 	})
+	noteDisabled(ctx, s.notes, by, err)
 	if (err == nil && out.Session == nil) || errors.Is(err, identity.ErrUnauthenticated) ||
 		errors.Is(err, account.ErrUserNotFound) {
 		err = session.ErrLinkInvalid

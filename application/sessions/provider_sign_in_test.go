@@ -6,6 +6,7 @@ import (
 
 	"github.com/golang/mock/gomock"
 
+	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/session"
@@ -44,7 +45,7 @@ func TestOpenByCode(t *testing.T) {
 			if tt.want == nil || tt.disabled {
 				s.expectUpdate(nil)
 			}
-			out, err := s.OpenByCode(t.Context(), system, org, tt.code, tt.browser, "Firefox")
+			out, err := s.OpenByCode(t.Context(), system, org, tt.code, tt.browser, sessions.Browser{Agent: "Firefox"})
 			require.ErrorIs(t, err, tt.want)
 			if err == nil && (out.Session != s.opened || out.Session.From != atProvider || out.User.ID != "ann") {
 				t.Errorf("%+v", out)
@@ -52,7 +53,8 @@ func TestOpenByCode(t *testing.T) {
 		})
 	}
 	t.Run("what is no code reaches no store", func(t *testing.T) {
-		_, err := newSigningIn(t).OpenByCode(t.Context(), system, org, linkToken(t).Reveal(), browser.Reveal(), "")
+		_, err := newSigningIn(t).OpenByCode(t.Context(), system, org, linkToken(t).Reveal(), browser.Reveal(),
+			sessions.Browser{})
 		require.ErrorIs(t, err, session.ErrLinkInvalid)
 	})
 }

@@ -21,13 +21,14 @@ type Service struct {
 	keys     ports.Keys
 	users    ports.Users
 	mailer   ports.Mailer
+	notes    ports.Notes
 }
 
 // NewService returns the use cases on these stores.
 func NewService(
-	atomic ports.Atomic, sessions ports.Sessions, keys ports.Keys, users ports.Users, m ports.Mailer,
+	atomic ports.Atomic, sessions ports.Sessions, keys ports.Keys, users ports.Users, m ports.Mailer, n ports.Notes,
 ) *Service {
-	return &Service{atomic: atomic, sessions: sessions, keys: keys, users: users, mailer: m}
+	return &Service{atomic: atomic, sessions: sessions, keys: keys, users: users, mailer: m, notes: n}
 }
 
 // Authenticate returns the person of an org's session, of which a request shows the cookie and the proof. Every problem
@@ -53,8 +54,9 @@ func (s *Service) Authenticate(
 
 // Browser is the browser that opens a session.
 type Browser struct {
-	Agent string          // its User-Agent
-	User  identity.UserID // who is signed in with it; empty: no one
+	Agent  string            // its User-Agent
+	User   identity.UserID   // who is signed in with it; empty: no one
+	People []identity.UserID // who has signed in with it before
 }
 
 // Open exchanges the token of a sign-in link, which it uses up, or an API key for a session. by is the system, in the
@@ -67,6 +69,7 @@ func (s *Service) Open(
 		open = s.openByKey
 	}
 	out, err := open(ctx, by, org, token, browser)
+	noteDisabled(ctx, s.notes, by, err)
 	if errors.Is(err, identity.ErrUnauthenticated) || errors.Is(err, account.ErrUserNotFound) {
 		err = session.ErrLinkInvalid
 	}
@@ -89,7 +92,7 @@ func (s *Service) openByLink(
 		if err := confirmAddress(ctx, tx, by, link, browser); err != nil {
 			return err
 		}
-		out, err = openFor(ctx, tx.Sessions, by, link.User, session.ByLink, nil, browser.Agent)
+		out, err = openFor(ctx, tx.Sessions, by, link.User, session.ByLink, nil, browser)
 		return err
 	})
 	return out, err
@@ -132,31 +135,48 @@ func (s *Service) openByKey(
 		return session.Opened{}, err
 	}
 	if !p.Live(org.Keys, by.At) {
+		by.User, by.Key, by.Workspace = p.User.ID, p.Key.ID, p.Key.Workspace
+		s.notes.Note(ctx, p.Refused(by))
 		return session.Opened{}, identity.ErrUnauthenticated
 	}
 	if !p.Key.Networks.Contain(by.Request.Address) {
 		return session.Opened{}, identity.ErrAddressNotAllowed
 	}
-	return openFor(ctx, s.sessions, by, p.User.ID, session.ByAPIKey, &p.Key, browser.Agent)
+	return openFor(ctx, s.sessions, by, p.User.ID, session.ByAPIKey, &p.Key, browser)
 }
 
 // OpenForJoined opens a session, in the transaction of tx, for a user who has just joined by an invitation.
 func OpenForJoined(
 	ctx context.Context, tx ports.Stores, by identity.Actor, user identity.UserID, agent string,
 ) (session.Opened, error) {
-	return openFor(ctx, tx.Sessions, by, user, session.ByInvitation, nil, agent)
+	return openFor(ctx, tx.Sessions, by, user, session.ByInvitation, nil, Browser{Agent: agent})
 }
 
 // openFor opens a session for a user.
 func openFor(
 	ctx context.Context, sessions ports.Sessions, by identity.Actor, user identity.UserID,
-	source session.Source, key *account.Key, agent string,
+	source session.Source, key *account.Key, browser Browser,
+) (session.Opened, error) {
+	return openIn(ctx, sessions, by, user, source, browser,
+		func(p *account.Person, live []*session.Session) (*session.Session, session.Secrets, error) {
+			return session.Open(by, p, source, key, browser.Agent, live)
+		})
+}
+
+// openIn opens a session for a user in a browser by open, one of the functions of package session.
+func openIn(
+	ctx context.Context, sessions ports.Sessions, by identity.Actor, user identity.UserID,
+	source session.Source, browser Browser,
+	open func(*account.Person, []*session.Session) (*session.Session, session.Secrets, error),
 ) (out session.Opened, err error) {
 	err = sessions.Update(
 		ctx, by, user, func(p *account.Person, live []*session.Session) (_ *session.Session, err error) {
-			out.Session, out.Secrets, err = session.Open(by, p, source, key, agent, live)
+			if out.Session, out.Secrets, err = open(p, live); err != nil {
+				return nil, orDisabled(p, source, err)
+			}
 			out.User = p.User
-			return out.Session, err
+			out.Session.NoteDevice(by, p, browser.People, live)
+			return out.Session, nil
 		})
 	return out, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -27,6 +28,7 @@ type signingIn struct {
 	people   *mocks.MockPeople
 	passkeys *mocks.MockPasskeys
 	mailer   *mocks.MockMailer
+	notes    *noting
 	person   account.Person
 	live     []*session.Session
 	opened   *session.Session // what was stored
@@ -51,7 +53,8 @@ func newSigningIn(t *testing.T) *signingIn {
 				},
 			})
 		}).AnyTimes()
-	s.Service = sessions.NewService(atomic, s.sessions, s.keys, s.users, s.mailer)
+	s.notes = newNoting(c)
+	s.Service = sessions.NewService(atomic, s.sessions, s.keys, s.users, s.mailer, s.notes)
 	return s
 }
 
@@ -136,8 +139,9 @@ func TestOpenSession(t *testing.T) {
 		"a key that is not known": {account.NewToken(), func(s *signingIn) {
 			s.keys.EXPECT().Principal(gomock.Any(), gomock.Any(), gomock.Any()).Return(nil, identity.ErrUnauthenticated)
 		}, session.ErrLinkInvalid},
-		"a key that does not work": {account.NewToken(), func(s *signingIn) {
-			s.keys.EXPECT().Principal(gomock.Any(), gomock.Any(), gomock.Any()).Return(&account.Principal{}, nil)
+		"a key that was revoked": {account.NewToken(), func(s *signingIn) {
+			s.keys.EXPECT().Principal(gomock.Any(), gomock.Any(), gomock.Any()).
+				Return(&account.Principal{Key: account.Key{ID: "key", RevokedAt: now}}, nil)
 		}, session.ErrLinkInvalid},
 		"another kind of token": {account.Token{}, func(*signingIn) {}, session.ErrLinkInvalid},
 		"the store is away": {linkToken(t), func(s *signingIn) {
@@ -149,6 +153,10 @@ func TestOpenSession(t *testing.T) {
 			tt.prepare(s)
 			_, err := s.Open(t.Context(), system, org, tt.token.Reveal(), sessions.Browser{})
 			require.ErrorIs(t, err, tt.want)
+			assert.EqualSlice(t, "notes", s.notes.written, map[string][]string{
+				"a link of a user who is disabled": {"user.sign_in_refused link"},
+				"a key that was revoked":           {"api_key.refused key revoked"},
+			}[name])
 		})
 	}
 }

@@ -5005,6 +5005,10 @@ type SessionConfirmedData struct {
 	PasskeyID string `json:"passkey_id"`
 }
 
+// SessionDeviceAddedData is a type of the API. The data of session.device_added: A browser opened the account of
+// a person for the first time.
+type SessionDeviceAddedData map[string]any
+
 // SessionEndedData is a type of the API. The data of session.ended: A session of a browser ended.
 type SessionEndedData struct {
 	Reason string `json:"reason"`
@@ -6274,6 +6278,13 @@ type UserLinkedData struct {
 	Issuer string `json:"issuer"`
 }
 
+// UserSignInRefusedData is a type of the API. The data of user.sign_in_refused: Someone proved to be a person
+// whose account is disabled, and was refused.
+type UserSignInRefusedData struct {
+	Source string `json:"source"`
+	Reason string `json:"reason"`
+}
+
 // UserSignedInData is a type of the API. The data of user.signed_in: A person used a token of an issuer,
 // recorded once a day.
 type UserSignedInData struct {
@@ -6901,6 +6912,7 @@ const (
 	EventTypePromptVersionDeleted              = "prompt_version.deleted"
 	EventTypePromptVersionUpdated              = "prompt_version.updated"
 	EventTypeSessionConfirmed                  = "session.confirmed"
+	EventTypeSessionDeviceAdded                = "session.device_added"
 	EventTypeSessionEnded                      = "session.ended"
 	EventTypeSessionStarted                    = "session.started"
 	EventTypeSourceAttached                    = "source.attached"
@@ -6935,6 +6947,7 @@ const (
 	EventTypeUserEnabled                       = "user.enabled"
 	EventTypeUserErased                        = "user.erased"
 	EventTypeUserLinked                        = "user.linked"
+	EventTypeUserSignInRefused                 = "user.sign_in_refused"
 	EventTypeUserSignedIn                      = "user.signed_in"
 	EventTypeUserUnlinked                      = "user.unlinked"
 	EventTypeUserUpdated                       = "user.updated"
@@ -7165,6 +7178,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(PromptVersionUpdatedData)
 	case EventTypeSessionConfirmed:
 		data = new(SessionConfirmedData)
+	case EventTypeSessionDeviceAdded:
+		data = new(SessionDeviceAddedData)
 	case EventTypeSessionEnded:
 		data = new(SessionEndedData)
 	case EventTypeSessionStarted:
@@ -7233,6 +7248,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(UserErasedData)
 	case EventTypeUserLinked:
 		data = new(UserLinkedData)
+	case EventTypeUserSignInRefused:
+		data = new(UserSignInRefusedData)
 	case EventTypeUserSignedIn:
 		data = new(UserSignedInData)
 	case EventTypeUserUnlinked:

@@ -20,6 +20,18 @@ func (p *Person) SignedIn(by identity.Actor, issuer string) event.Note {
 	}
 }
 
+// SignInRefused returns the note that someone proved to be p, whose account is disabled, and was refused: one for each
+// person, source and hour, in the workspaces that p joined last. source is what would have opened the session. by is
+// the system, in the request of the sign-in.
+func (p *Person) SignInRefused(by identity.Actor, source string) event.Note {
+	by.User = p.User.ID
+	return event.Note{
+		By: by, Type: "user.sign_in_refused", Subject: string(p.User.ID),
+		Data:       map[string]any{"source": source, "reason": string(KeyUserDisabled)},
+		Workspaces: p.LatestWorkspaces(), Scope: []string{source}, Until: event.EndOfHour(by.At),
+	}
+}
+
 // IsIn reports whether p is a workspace member.
 func (p *Person) IsIn(ws identity.WorkspaceID) bool {
 	return slices.ContainsFunc(p.Memberships, func(m Membership) bool { return m.Workspace.ID == ws })

@@ -8,6 +8,8 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 func TestASignInIsNotedInTheWorkspacesOfThePerson(t *testing.T) {
@@ -65,4 +67,22 @@ func TestASignInIsNotedInTheWorkspacesOfThePerson(t *testing.T) {
 	if one.Key() != two.Key() || one.Key() == other.Key() {
 		t.Error("a sign-in is counted by person and issuer")
 	}
+}
+
+func TestARefusedSignInIsNotedInTheWorkspacesOfThePerson(t *testing.T) {
+	by := identity.System("org", "", "sign-in", now)
+	p := &account.Person{User: account.User{ID: "ann", Org: "org", DisabledAt: now}, Memberships: []account.Membership{
+		{Workspace: account.Workspace{ID: "w0"}}, {Workspace: account.Workspace{ID: "w1", DeletedAt: now}}}}
+	n := p.SignInRefused(by, "link")
+	assert.EqualSlice(t, "workspaces", n.Workspaces, []identity.WorkspaceID{"w0"})
+	events := n.Events()
+	require.Equal(t, "events", len(events), 1)
+	assert.Equal(t, "the type", events[0].Type, "user.sign_in_refused")
+	assert.Equal(t, "the subject", events[0].Subject, "ann")
+	assert.Equal(t, "the source", events[0].Data["source"], any("link"))
+	assert.Equal(t, "the reason", events[0].Data["reason"], any("user_disabled"))
+	later, passkey := p.SignInRefused(by, "link"), p.SignInRefused(by, "passkey")
+	assert.Equal(t, "whether the same way is noted again in the hour", later.Key() == n.Key(), true)
+	assert.Equal(t, "whether another way is", passkey.Key() != n.Key(), true)
+	assert.Equal(t, "until when", n.Until, now.Truncate(time.Hour).Add(time.Hour))
 }

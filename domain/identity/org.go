@@ -24,9 +24,10 @@ type Org struct {
 	Captures   []Capture
 	AcceptURL  string // where a person accepts an invitation; {token} is replaced by its token
 
-	WorkspacesBy WorkspacesBy
-	Keys         KeyPolicy     // restricts its API keys
-	Sessions     SessionPolicy // restricts sessions of browsers
+	WorkspacesBy    WorkspacesBy
+	Keys            KeyPolicy     // restricts its API keys
+	Sessions        SessionPolicy // restricts sessions of browsers
+	NoSecurityMails bool          // whether people get no mail about changes of their accounts
 
 	ConnectionKinds []string // kinds of warehouse that its workspaces can connect to
 	Egress          Egress   // networks that these connections can reach

@@ -80,8 +80,8 @@ func TestPasskeys(t *testing.T) {
 			session, sessionID := a.session(t, s)
 			session.get(t, "/api/me", at).has(t, map[string]string{"user.id": ann.id})
 			session.get(t, mySessions+"/"+sessionID, at).has(t, map[string]string{"source": "passkey"})
-			ann.get(t, "/api/events?subject="+sessionID).has(t,
-				map[string]string{"data.0.type": "session.started", "data.0.data.source": "passkey"})
+			ann.get(t, "/api/events?type=session.started&subject="+sessionID).has(t,
+				map[string]string{"data.0.data.source": "passkey"})
 			in.get(t, myPasskeys+"/"+id, at).has(t, map[string]string{"name": "Laptop", "host": "localhost",
 				"synced": "false", "revision": "1"})
 		})

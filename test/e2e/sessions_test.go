@@ -73,7 +73,8 @@ func TestSessions(t *testing.T) {
 			out := in.do(t, "DELETE", "/api/auth/session", nil).is(t, 204)
 			assert.Contains(t, "the cookie", out.header.Get("Set-Cookie"), "=; Path=/; Max-Age=0;")
 			in.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
-			assert.EqualSlice(t, "events", events(id), []string{"session.ended", "session.started"})
+			assert.EqualSlice(t, "events", events(id),
+				[]string{"session.ended", "session.device_added", "session.started"})
 		})
 		t.Run("people list and end their own sessions, not those of others", func(t *testing.T) {
 			bob := s.user(t, "member")

@@ -86,6 +86,20 @@ func TestRefusalsAreTold(t *testing.T) {
 		owner.get(t, "/api/events?type=api_key.refused").has(t, map[string]string{"data.0.subject": id,
 			"data.0.data.hint": hint, "data.0.data.reason": "revoked"})
 		s.stderr.await(t, s, regexp.MustCompile(`"refused_api_key_id":"`+id+`","refused_api_key_hint":"`+hint+`"`))
+		ann := s.user(t, "member")
+		link, key := s.link(t, ann.email), object{"token": ann.token}
+		s.must(t, "user", "disable", "--email", ann.email)
+		for range 2 {
+			s.anonymous().do(t, "POST", openSessions, object{"token": link}).problem(t, 401, "sign_in_link_invalid")
+			s.anonymous().do(t, "POST", openSessions, key).problem(t, 401, "sign_in_link_invalid")
+		}
+		const refusals = "/api/events?type=user.sign_in_refused"
+		s.await(t, func() bool { return len(owner.get(t, refusals).items(t)) == 1 })
+		owner.get(t, refusals).has(t, map[string]string{"data.0.subject": ann.id, "data.0.data.source": "link",
+			"data.0.data.reason": "user_disabled"})
+		s.await(t, func() bool { return len(owner.get(t, "/api/events?type=api_key.refused").items(t)) == 2 })
+		owner.get(t, "/api/events?type=api_key.refused").has(t, map[string]string{
+			"data.0.data.reason": "user_disabled", "data.0.actor": ann.id})
 		unknown := object{"token": "atl_" + strings.Repeat("0", 49)}
 		s.anonymous().do(t, "POST", "/api/auth/sessions", unknown).problem(t, 401, "sign_in_link_invalid")
 		scimmer.do(t, "GET", scimUsers+"/nobody", nil).is(t, 404)
@@ -93,7 +107,7 @@ func TestRefusalsAreTold(t *testing.T) {
 		(&client{server: s, token: "wrong"}).do(t, "GET", scimUsers, nil).is(t, 401)
 		text := s.metrics(t)
 		for _, line := range []string{`atrium_refused_api_keys_total{reason="revoked"} 2`,
-			`atrium_refused_sign_ins_total{reason="sign_in_link_invalid",way="session"} 1`,
+			`atrium_refused_sign_ins_total{reason="sign_in_link_invalid",way="session"} 5`,
 			`atrium_directory_refusals_total{reason="404"} 1`, `atrium_directory_refusals_total{reason="invalidValue"} 1`,
 			`atrium_directory_refusals_total{reason="unauthenticated"} 1`} {
 			assert.Contains(t, "the metrics have", text, line)

@@ -26,7 +26,7 @@ func (d *deployment) link(t *testing.T, email string, flags ...string) (token st
 	err := d.provisions(ctx, grantOf(t, "console", flags).org, func(
 		s ports.Stores, by identity.Actor, _ *identity.Org,
 	) error {
-		service := sessionsapp.NewService(s.Atomic, s.Sessions, s.Keys, s.Users, nil)
+		service := sessionsapp.NewService(s.Atomic, s.Sessions, s.Keys, s.Users, nil, nil)
 		newToken, _, err := service.LinkFor(ctx, by, email)
 		token = newToken.Reveal()
 		return err

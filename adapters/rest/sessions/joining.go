@@ -53,5 +53,5 @@ func (a *handlers) joinByInvitation(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	r.UncountAttempt(now)
-	return sessionReply(r, joined.Opened, by, "")
+	return a.sessionReply(r, joined.Opened, by, "")
 }

@@ -1,9 +1,6 @@
 package sessions
 
 import (
-	"encoding/base64"
-	"encoding/json"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -114,56 +111,14 @@ func callbackParameters(query string) map[string]string {
 	return parameters
 }
 
-// flowCookie returns a sign-in cookie's name, beside a session cookie's.
-func flowCookie(r *server.Call, org *identity.Org) (name string, secure bool, err error) {
-	name, secure, err = r.API.SessionCookie(r.Request, org)
-	return strings.Replace(name, "session", "sign_in", 1), secure, err
-}
-
-// setFlow stores a sign-in in the browser, or removes it if it lasts no time. The browser sends the cookie when it
-// comes back from the provider, so it is not SameSite=Strict.
+// setFlow stores a sign-in in the browser, or removes it if it lasts no time.
 func (a *handlers) setFlow(r *server.Call, org *identity.Org, f sessions.ProviderFlow, lasts time.Duration) error {
-	name, secure, err := flowCookie(r, org)
-	if err != nil {
-		return err
-	}
-	c := http.Cookie{ //nolint:gosec // G124: not Secure only for plain http on a loopback address (sessionCookie)
-		Name: name, Path: "/", HttpOnly: true, Secure: secure, SameSite: http.SameSiteLaxMode,
-		MaxAge: int(lasts.Seconds()),
-	}
-	if lasts <= 0 {
-		c.MaxAge = -1
-	} else {
-		plain, err := json.Marshal(f)
-		if err != nil {
-			return err
-		}
-		ciphertext, err := a.cookies.Seal(plain, []byte(org.ID))
-		if err != nil {
-			return err
-		}
-		c.Value = base64.RawURLEncoding.EncodeToString(ciphertext)
-	}
-	r.ReplyHeader.Add("Set-Cookie", c.String())
-	return nil
+	return a.setSealed(r, flowCookie, org, f, lasts)
 }
 
 // flowOf returns the sign-in in the browser; zero if not found or ended.
 func (a *handlers) flowOf(r *server.Call, org *identity.Org, now time.Time) (f sessions.ProviderFlow) {
-	name, _, err := flowCookie(r, org)
-	if err != nil {
-		return sessions.ProviderFlow{}
-	}
-	c, err := r.Cookie(name)
-	if err != nil {
-		return sessions.ProviderFlow{}
-	}
-	ciphertext, err := base64.RawURLEncoding.DecodeString(c.Value)
-	if err != nil {
-		return sessions.ProviderFlow{}
-	}
-	plain, err := a.cookies.Open(ciphertext, []byte(org.ID))
-	if err != nil || json.Unmarshal(plain, &f) != nil || !now.Before(f.Until) {
+	if !a.readSealed(r, flowCookie, org, &f) || !now.Before(f.Until) {
 		return sessions.ProviderFlow{}
 	}
 	return f
@@ -178,7 +133,7 @@ func (a *handlers) openByCode(r *server.Call, org *identity.Org, code string, no
 		return server.Reply{}, err
 	}
 	f, by := a.flowOf(r, org, now), r.SignInActor(now)
-	session, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, r.UserAgent())
+	session, err := r.Sessions.OpenByCode(r.Context(), by, org, code, f.Browser, a.browserOf(r, org))
 	if err != nil {
 		return server.Reply{}, err
 	}
@@ -186,7 +141,7 @@ func (a *handlers) openByCode(r *server.Call, org *identity.Org, code string, no
 		return server.Reply{}, err
 	}
 	r.UncountAttempt(now)
-	return sessionReply(r, session, by, f.ReturnTo)
+	return a.sessionReply(r, session, by, f.ReturnTo)
 }
 
 // receiveLogout ends the sessions whose end a provider reports. Only tokens that are refused count against the caller's

@@ -95,12 +95,12 @@ func (a *handlers) signInWithPasskey(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	by := r.SignInActor(now)
-	session, err := r.Passkeys.SignIn(r.Context(), by, org, rp, in.Credential, r.UserAgent())
+	session, err := r.Passkeys.SignIn(r.Context(), by, org, rp, in.Credential, a.browserOf(r, org))
 	if err != nil {
 		return server.Reply{}, err
 	}
 	r.UncountAttempt(now)
-	return sessionReply(r, session, by, "")
+	return a.sessionReply(r, session, by, "")
 }
 
 func (a *handlers) optionsToStepUp(r *server.Call) (server.Reply, error) {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
 	"github.com/atrium-hq/atrium/adapters/rest/server"
-	"github.com/atrium-hq/atrium/application/sessions"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -71,13 +70,14 @@ func (a *handlers) openSession(r *server.Call) (server.Reply, error) {
 		return server.Reply{}, err
 	}
 	by := r.SignInActor(now)
-	browser := sessions.Browser{Agent: r.UserAgent(), User: r.API.SignedInUser(r.Request, now)}
+	browser := a.browserOf(r, obs.Org)
+	browser.User = r.API.SignedInUser(r.Request, now)
 	session, err := r.Sessions.Open(r.Context(), by, obs.Org, in.Token, browser)
 	if err != nil {
 		return server.Reply{}, err
 	}
 	r.UncountAttempt(now)
-	return sessionReply(r, session, by, "")
+	return a.sessionReply(r, session, by, "")
 }
 
 // errMailing is returned if too many links are being mailed.

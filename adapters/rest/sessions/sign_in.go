@@ -10,12 +10,16 @@ import (
 	"github.com/atrium-hq/atrium/domain/session"
 )
 
-// sessionReply responds with a new session of by's browser. returnTo is the page on which the person began to sign in.
-func sessionReply(
+// sessionReply responds with a new session of by's browser, which keeps that the person signed in. returnTo is the page
+// on which the person began to sign in.
+func (a *handlers) sessionReply(
 	r *server.Call, opening session.Opened, by identity.Actor, returnTo string,
 ) (server.Reply, error) {
 	s, cookie, org := opening.Session, opening.Secrets.Cookie.Reveal(), server.Observed(r.Request).Org
 	if err := r.API.SetCookie(r.ReplyHeader, r.Request, org, cookie, s.ExpiresAt.Sub(by.At)); err != nil {
+		return server.Reply{}, err
+	}
+	if err := a.keepDevice(r, org, s.User); err != nil {
 		return server.Reply{}, err
 	}
 	r.API.KnownTokens.Remember(cookie, by.At)

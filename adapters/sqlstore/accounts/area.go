@@ -10,10 +10,25 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Area is what people, their workspaces and credentials add to what concerns all areas.
-var Area = db.Area{
-	Name:      "accounts",
-	AddStores: addStores,
+// Area returns what people, their workspaces and credentials add to what concerns all areas. The stores queue jobs by
+// enqueue.
+func Area(enqueue db.Enqueue) db.Area {
+	a := area
+	a.AddStores = func(s *ports.Stores, d *db.DB) { addStores(s, NewStore(d, enqueue)) }
+	a.Sweep = func(ctx context.Context, d *db.DB, now time.Time, _ time.Duration) error {
+		return errors.Join(
+			NewStore(d, enqueue).sweepSessions(ctx, now), // before they are removed
+			d.InBatches(ctx, `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE expires_at < ? LIMIT ?)`,
+				db.Micros(now)),
+			d.InBatches(ctx, `DELETE FROM key_requests WHERE (key_id, day) IN (SELECT key_id, day FROM key_requests
+				WHERE day <= ? LIMIT ?)`, account.DayOf(now)-account.RequestDays))
+	}
+	return a
+}
+
+// area has the tables of accounts.
+var area = db.Area{
+	Name: "accounts",
 	Tables: []db.Table{
 		{Name: "captured_members", Key: "workspace_id, user_id", Of: "workspaces", Owner: "workspace_id"},
 		{Name: "invitations", Key: "id", Of: "workspaces", Owner: "workspace_id"},
@@ -35,14 +50,6 @@ var Area = db.Area{
 			Kept: endedKeysKept},
 		{Table: "invitations", Key: "id", Condition: "expires_at < ?", Kept: db.InvitationsKept},
 		{Table: "scim_requests", Key: "id", Condition: "created_at < ?", Kept: account.DirectoryRequestsKept},
-	},
-	Sweep: func(ctx context.Context, d *db.DB, now time.Time, _ time.Duration) error {
-		return errors.Join(
-			NewStore(d).sweepSessions(ctx, now), // before they are removed
-			d.InBatches(ctx, `DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE expires_at < ? LIMIT ?)`,
-				db.Micros(now)),
-			d.InBatches(ctx, `DELETE FROM key_requests WHERE (key_id, day) IN (SELECT key_id, day FROM key_requests
-				WHERE day <= ? LIMIT ?)`, account.DayOf(now)-account.RequestDays))
 	},
 	Exports: []db.Section{
 		{Name: "account", Users: 1,
@@ -101,7 +108,7 @@ var Area = db.Area{
 			Count: func(r *account.ErasureReport) *int { return &r.SignIns }},
 		{Query: `DELETE FROM invitations WHERE org_id = ? AND email_key = ?`, Args: (*db.ErasedPerson).ByEmail,
 			Count: func(r *account.ErasureReport) *int { return &r.Invitations }},
-		{Query: `DELETE FROM invitation_mails WHERE scope IN (?, ?, ?)`, Args: erasedScopes, Count: others},
+		{Query: `DELETE FROM invitation_mails WHERE scope IN (?, ?, ?, ?)`, Args: erasedScopes, Count: others},
 		{Query: `UPDATE api_keys SET name = 'Erased', last_used_by = '' WHERE org_id = ? AND user_id = ?`,
 			Args: (*db.ErasedPerson).ByUser},
 	},
@@ -112,16 +119,16 @@ func others(r *account.ErasureReport) *int { return &r.Others }
 func orgThrice(p *db.ErasedPerson) []any { return []any{p.Org, p.User, p.User, p.User} }
 
 func erasedScopes(p *db.ErasedPerson) []any {
-	return []any{userScope(p.Org, p.User), addressScope(p.Org, p.Email), linkScope(p.Org, p.Email)}
+	return []any{userScope(p.Org, p.User), addressScope(p.Org, p.Email), linkScope(p.Org, p.Email),
+		noticeScope(p.Org, p.User)}
 }
 
 // addStores adds the stores of accounts except ports.Erasures, which concerns all areas.
-func addStores(s *ports.Stores, d *db.DB) {
-	store := NewStore(d)
+func addStores(s *ports.Stores, store *Store) {
 	s.AccountStores = ports.AccountStores{
 		Users: &Users{store}, People: &People{store}, Workspaces: &Workspaces{store},
 		Invitations: &Invitations{store}, Captures: &Captures{store}, Groups: &Groups{store},
-		Keys: &Keys{store}, KeyRequests: &KeyRequests{store},
+		Keys: &Keys{store}, KeyRequests: &KeyRequests{store}, SecurityNotices: &SecurityNotices{store},
 	}
 	s.SessionStores = ports.SessionStores{
 		Sessions: &Sessions{store}, ProviderSessions: &ProviderSessions{store}, Passkeys: &Passkeys{store},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -33,6 +34,9 @@ type Area struct {
 	// Reseal seals the area's secrets again; nil if it has none that the keyring seals.
 	Reseal func(context.Context, *DB, *Resealing) error
 }
+
+// Enqueue queues a job in a database or transaction; see ports.Jobs.Enqueue. The area of jobs has the only one.
+type Enqueue func(ctx context.Context, d *DB, j job.Job) error
 
 // Table is a table whose rows are removed together with the row that they belong to. The database would do that in one
 // statement (ON DELETE CASCADE), however many there are.

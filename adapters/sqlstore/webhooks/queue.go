@@ -17,16 +17,13 @@ import (
 // Queue hands webhook endpoints to nodes.
 type Queue struct {
 	db      *Store
-	enqueue Enqueue
+	enqueue db.Enqueue
 }
-
-// Enqueue queues a job in a transaction; see ports.Jobs.Enqueue.
-type Enqueue func(ctx context.Context, tx *db.DB, j job.Job) error
 
 var _ ports.WebhookQueue = (*Queue)(nil)
 
 // NewQueue returns the queue of a database.
-func NewQueue(d *db.DB, enqueue Enqueue) *Queue { return &Queue{NewStore(d), enqueue} }
+func NewQueue(d *db.DB, enqueue db.Enqueue) *Queue { return &Queue{NewStore(d), enqueue} }
 
 // Take implements ports.WebhookQueue. A lease is taken by a condition on the row, so that no lock is needed. While an
 // endpoint is leased, due_at is the lease's expiry, unless the endpoint has become due.

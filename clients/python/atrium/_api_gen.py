@@ -7090,6 +7090,9 @@ class SessionConfirmedData(TypedDict):
     passkey_id: str
     """An id."""
 
+# The data of session.device_added: A browser opened the account of a person for the first time.
+SessionDeviceAddedData = Dict[str, Any]
+
 
 class SessionEndedData(TypedDict):
     """The data of session.ended: A session of a browser ended."""
@@ -8995,6 +8998,18 @@ class UserLinkedData(TypedDict):
     """"""
 
 
+class UserSignInRefusedData(TypedDict):
+    """The data of user.sign_in_refused: Someone proved to be a person whose account is disabled, and was
+    refused.
+    """
+
+    source: str
+    """"""
+
+    reason: str
+    """"""
+
+
 class UserSignedInData(TypedDict):
     """The data of user.signed_in: A person used a token of an issuer, recorded once a day."""
 
@@ -10583,6 +10598,13 @@ class SessionConfirmedEvent(_EventBase):
     data: SessionConfirmedData
 
 
+class SessionDeviceAddedEvent(_EventBase):
+    """An event of the type session.device_added."""
+
+    type: Literal["session.device_added"]
+    data: SessionDeviceAddedData
+
+
 class SessionEndedEvent(_EventBase):
     """An event of the type session.ended."""
 
@@ -10821,6 +10843,13 @@ class UserLinkedEvent(_EventBase):
     data: UserLinkedData
 
 
+class UserSignInRefusedEvent(_EventBase):
+    """An event of the type user.sign_in_refused."""
+
+    type: Literal["user.sign_in_refused"]
+    data: UserSignInRefusedData
+
+
 class UserSignedInEvent(_EventBase):
     """An event of the type user.signed_in."""
 
@@ -11047,6 +11076,7 @@ KnownEvent = Union[
     PromptVersionDeletedEvent,
     PromptVersionUpdatedEvent,
     SessionConfirmedEvent,
+    SessionDeviceAddedEvent,
     SessionEndedEvent,
     SessionStartedEvent,
     SourceAttachedEvent,
@@ -11081,6 +11111,7 @@ KnownEvent = Union[
     UserEnabledEvent,
     UserErasedEvent,
     UserLinkedEvent,
+    UserSignInRefusedEvent,
     UserSignedInEvent,
     UserUnlinkedEvent,
     UserUpdatedEvent,

@@ -5700,6 +5700,9 @@ export type SessionConfirmedData = {
   passkey_id: string
 }
 
+/** The data of session.device_added: A browser opened the account of a person for the first time. */
+export type SessionDeviceAddedData = Record<string, unknown>
+
 /** The data of session.ended: A session of a browser ended. */
 export type SessionEndedData = {
   /**  */
@@ -7206,6 +7209,14 @@ export type UserLinkedData = {
   issuer: string
 }
 
+/** The data of user.sign_in_refused: Someone proved to be a person whose account is disabled, and was refused. */
+export type UserSignInRefusedData = {
+  /**  */
+  source: string
+  /**  */
+  reason: string
+}
+
 /** The data of user.signed_in: A person used a token of an issuer, recorded once a day. */
 export type UserSignedInData = {
   /**  */
@@ -7909,6 +7920,7 @@ export type EventData = {
   'prompt_version.deleted': PromptVersionDeletedData
   'prompt_version.updated': PromptVersionUpdatedData
   'session.confirmed': SessionConfirmedData
+  'session.device_added': SessionDeviceAddedData
   'session.ended': SessionEndedData
   'session.started': SessionStartedData
   'source.attached': SourceAttachedData
@@ -7943,6 +7955,7 @@ export type EventData = {
   'user.enabled': UserEnabledData
   'user.erased': UserErasedData
   'user.linked': UserLinkedData
+  'user.sign_in_refused': UserSignInRefusedData
   'user.signed_in': UserSignedInData
   'user.unlinked': UserUnlinkedData
   'user.updated': UserUpdatedData

@@ -77,6 +77,7 @@ func NewExternal(
 			Challenges:     ring.Sealer(seal.Challenges),
 			Authenticators: webauthn.Verifier{},
 
+			Orgs: func(id identity.OrgID) (*identity.Org, bool) { return o.Directory().ByID(id) },
 			Mails: accounts.InvitationMailer{
 				Mailer: mailer,
 				Limits: c.Mail.Limits,

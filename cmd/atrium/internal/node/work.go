@@ -35,6 +35,12 @@ func jobTable(s application.Services) worker.Table {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
 			Do:     s.Directory.MailNotice,
 		},
+		account.SecurityNoticeJob: {
+			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
+			Do: func(ctx context.Context, by identity.Actor, subject string) error {
+				return s.Notices.Mail(ctx, by, identity.UserID(subject))
+			},
+		},
 		connection.CheckJob: {
 			Policy: job.Policy{Limit: time.Minute, Attempts: 8},
 			Do: func(ctx context.Context, by identity.Actor, subject string) error {
