@@ -25,39 +25,39 @@ type Outcomes struct {
 func (s *Service) Compare(
 	ctx context.Context, by identity.Actor, id prompt.ID, base, ref prompt.Ref,
 ) (*Comparison, error) {
-	_, to, err := s.Resolved(ctx, by, id, ref, "")
+	_, current, err := s.Resolved(ctx, by, id, ref, "")
 	if err != nil {
 		return nil, err
 	}
-	_, from, err := s.Resolved(ctx, by, id, base, "")
+	_, baseline, err := s.Resolved(ctx, by, id, base, "")
 	if err != nil {
 		return nil, err
 	}
-	c := &Comparison{From: from, To: to, Difference: prompt.Diff(from, to)}
+	c := &Comparison{From: baseline, To: current, Difference: prompt.Diff(baseline, current)}
 	t, err := s.Get(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}
-	if c.FromOutcomes.Checks, err = s.checksOf(ctx, by, t, from); err != nil {
+	if c.FromOutcomes.Checks, err = s.checksOf(ctx, by, t, baseline); err != nil {
 		return nil, err
 	}
-	if c.ToOutcomes.Checks, err = s.checksOf(ctx, by, t, to); err != nil {
+	if c.ToOutcomes.Checks, err = s.checksOf(ctx, by, t, current); err != nil {
 		return nil, err
 	}
 	reads, err := s.readSums(ctx, by, id)
 	if err != nil {
 		return nil, err
 	}
-	c.FromOutcomes.Reads, c.ToOutcomes.Reads = reads[from.ID], reads[to.ID]
+	c.FromOutcomes.Reads, c.ToOutcomes.Reads = reads[baseline.ID], reads[current.ID]
 	lines, err := s.feedback.Feedback(ctx, by.Workspace, id, "", firstListedDay(by), maxFeedbackLines)
 	if err != nil {
 		return nil, err
 	}
-	for _, summary := range prompt.SummarizeFeedback(lines, from.ID) {
+	for _, summary := range prompt.SummarizeFeedback(lines, baseline.ID) {
 		switch summary.Version {
-		case from.ID:
+		case baseline.ID:
 			c.FromOutcomes.Feedback = append(c.FromOutcomes.Feedback, summary)
-		case to.ID:
+		case current.ID:
 			c.ToOutcomes.Feedback = append(c.ToOutcomes.Feedback, summary)
 		}
 	}

@@ -130,8 +130,8 @@ func (t *Template) Report(
 	if err := c.check(); err != nil {
 		return c, err
 	}
-	others := slices.DeleteFunc(slices.Clone(previous), func(old Check) bool { return old.Name == c.Name })
-	if len(others) >= MaxChecks {
+	remainder := slices.DeleteFunc(slices.Clone(previous), func(old Check) bool { return old.Name == c.Name })
+	if len(remainder) >= MaxChecks {
 		return c, ErrCheckLimit
 	}
 	c.Version, c.ContentHash, c.By, c.At = v.ID, v.ContentHash, by.User, by.At

@@ -326,8 +326,8 @@ func TestToolsAndResponseFormatsOfProvidersAreTaken(t *testing.T) {
 		"a response format that is a schema": {Text: "x", ResponseFormat: json.RawMessage(`{"type":"OBJECT","properties":{}}`)},
 	} {
 		_, err := c.checked(Text, false)
-		if wrong := complaint(t, err); wrong != nil {
-			t.Errorf("%s is refused: %q", name, wrong)
+		if refusal := complaint(t, err); refusal != nil {
+			t.Errorf("%s is refused: %q", name, refusal)
 		}
 	}
 }
@@ -365,16 +365,16 @@ func FuzzChecked(f *testing.F) {
 
 // withoutComments removes everything that a comment can contain.
 func withoutComments(text string) string {
-	previous, rest, found := strings.Cut(text, "{{")
+	previous, rest, hasTag := strings.Cut(text, "{{")
 	for out := previous; ; {
-		if !found {
+		if !hasTag {
 			return out
 		}
 		var tag string
 		if tag, rest, _ = strings.Cut(rest, "}}"); !strings.HasPrefix(strings.TrimSpace(tag), "!") {
 			out += "{{" + tag + "}}"
 		}
-		previous, rest, found = strings.Cut(rest, "{{")
+		previous, rest, hasTag = strings.Cut(rest, "{{")
 		out += previous
 	}
 }

@@ -33,8 +33,8 @@ func TestARolloutDividesVisitorsBySession(t *testing.T) {
 			return r
 		}
 		open := func() string { return e.visit(t, fromShop).is(t, 200).at("session") }
-		if own := ask(open()); own.Prompt != nil || own.Session == "" {
-			t.Errorf("a chat with its own instructions sends %+v", own)
+		if plain := ask(open()); plain.Prompt != nil || plain.Session == "" {
+			t.Errorf("a chat with its own instructions sends %+v", plain)
 		}
 
 		prompt := templates + "/" + admin.create(t, templates, object{"name": "divided",
@@ -45,19 +45,19 @@ func TestARolloutDividesVisitorsBySession(t *testing.T) {
 		admin.do(t, "PATCH", e.template, object{"instructions": nil,
 			"prompt": object{"prompt_template_id": id, "ref": "live"}}).is(t, 200)
 		admin.do(t, "POST", e.template+"/versions/draft/publish", object{}).is(t, 200)
-		if before := ask(open()); before.Instructions != "Old." || before.Prompt.Rollout != nil {
-			t.Errorf("without a rollout the program gets %+v", before)
+		if whole := ask(open()); whole.Instructions != "Old." || whole.Prompt.Rollout != nil {
+			t.Errorf("without a rollout the program gets %+v", whole)
 		}
 		admin.do(t, "PUT", prompt+"/labels/live/rollout", object{"versions": []object{{"version": "v1", "weight": 60},
 			{"version": "v2", "weight": 40}}}).is(t, 200)
 
 		texts, weights := map[int]string{1: "Old.", 2: "New."}, map[int]int{1: 60, 2: 40}
-		for seen := map[int]bool{}; len(seen) < 2; {
+		for numbers := map[int]bool{}; len(numbers) < 2; {
 			session := open()
 			first := ask(session)
-			seen[first.Prompt.Number] = true
-			renewed := s.anonymous().do(t, "POST", sessions+"/renew", nil, fromShop, "Authorization: Bearer "+session)
-			second := ask(renewed.is(t, 200).at("session"))
+			numbers[first.Prompt.Number] = true
+			renewal := s.anonymous().do(t, "POST", sessions+"/renew", nil, fromShop, "Authorization: Bearer "+session)
+			second := ask(renewal.is(t, 200).at("session"))
 			if first.Session != second.Session || first.Prompt.Version != second.Prompt.Version {
 				t.Errorf("a session gets %+v, and then %+v", first, second)
 			}

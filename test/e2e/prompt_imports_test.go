@@ -50,23 +50,23 @@ func TestAnImportFromLangfuseKeepsWhatAgentsCarryAndSaysAllThatIsWrong(t *testin
 					"function": object{"name": "sum", "arguments": "{}"}}}},
 				{"role": "tool", "tool_call_id": "c1", "content": "42"},
 				{"type": "placeholder", "name": "history"}}}
-		wrong := []object{agent,
+		export := []object{agent,
 			{"name": "unfinished", "type": "text", "version": 1, "prompt": "Hi {{#a}}"},
 			{"name": "numeric", "type": "text", "version": 1, "prompt": "Hi", "labels": []string{"2"}},
 			{"name": "shapeless", "type": "chat", "version": 1, "prompt": "Hi"},
 			{"name": "odd labels", "type": "text", "version": 1, "prompt": "Hi", "labels": "production"}}
 		imports := templates + "/import?activate=true"
-		refused := ann.do(t, "POST", imports, object{"langfuse": wrong})
+		response := ann.do(t, "POST", imports, object{"langfuse": export})
 		for i, name := range []string{"unfinished", "numeric", "shapeless", "odd labels"} {
-			if got := refused.at("errors." + strconv.Itoa(i) + ".detail"); !strings.HasPrefix(got, name+": ") {
-				t.Errorf("error %d is %q, want one about %s: %s", i, got, name, refused)
+			if got := response.at("errors." + strconv.Itoa(i) + ".detail"); !strings.HasPrefix(got, name+": ") {
+				t.Errorf("error %d is %q, want one about %s: %s", i, got, name, response)
 			}
 		}
 		ann.get(t, templates).has(t, map[string]string{"data": "[]"})
-		dry := ann.do(t, "POST", imports+"&dry_run=true&on_error=skip", object{"langfuse": wrong}).is(t, 200)
-		dry.has(t, map[string]string{"data.0.name": "agent", "data.1": "", "skipped.3.source": "odd labels"})
+		preview := ann.do(t, "POST", imports+"&dry_run=true&on_error=skip", object{"langfuse": export}).is(t, 200)
+		preview.has(t, map[string]string{"data.0.name": "agent", "data.1": "", "skipped.3.source": "odd labels"})
 		ann.get(t, templates).has(t, map[string]string{"data": "[]"})
-		ann.do(t, "POST", imports+"&on_error=skip", object{"langfuse": wrong}).is(t, 200)
+		ann.do(t, "POST", imports+"&on_error=skip", object{"langfuse": export}).is(t, 200)
 		id := ann.get(t, templates).has(t, map[string]string{"data.0.name": "agent", "data.1": ""}).at("data.0.id")
 		ann.get(t, templates+"/"+id+"/versions/production").has(t, map[string]string{
 			"messages.1.content.1.image_url.url": "https://example.com/a.png", "messages.2.content": "null",

@@ -25,8 +25,8 @@ func (s *server) linkTo(t *testing.T, smtp *fixture.SMTP, address, subject strin
 	var token string
 	awaits(t, subject+" to "+address, s, func() bool {
 		for _, letter := range smtp.Letters() {
-			_, rest, found := strings.Cut(letter.Text, "/console/sign-in#token=")
-			if found && letter.To == address && strings.Contains(letter.Subject, subject) {
+			_, rest, hasLink := strings.Cut(letter.Text, "/console/sign-in#token=")
+			if hasLink && letter.To == address && strings.Contains(letter.Subject, subject) {
 				token, _, _ = strings.Cut(rest, "\n")
 			}
 		}
@@ -58,17 +58,17 @@ func TestMailboxesAreAsked(t *testing.T) {
 			t.Helper()
 			token := tokenIn(invite(t, owner, email, role).is(t, 201).at("accept_url"))
 			a := s.anonymous().do(t, "POST", joinByInvitation, object{"token": token}, headers...)
-			in, _ := a.session(t, s)
-			in.workspace, in.id, in.email = owner.workspace, a.at("user.id"), email
-			return in
+			session, _ := a.session(t, s)
+			session.workspace, session.id, session.email = owner.workspace, a.at("user.id"), email
+			return session
 		}
-		confirmed := func(t *testing.T, id, want string) {
+		expectConfirmed := func(t *testing.T, id, want string) {
 			t.Helper()
 			operator.get(t, "/api/people/"+id).has(t, map[string]string{"email_verified": want})
 		}
 		t.Run("a person who joins can invite when their mailbox has confirmed the address", func(t *testing.T) {
 			bob := joins(t, "bob@example.com", "admin", s.onLocalhost())
-			confirmed(t, bob.id, "false")
+			expectConfirmed(t, bob.id, "false")
 			invite(t, bob, "carl@example.com", "viewer").problem(t, 403, "address_unconfirmed")
 			program := bob.create(t, "/api/api-keys", object{"name": "p", "kind": "service", "role_ceiling": "admin"})
 			key := &client{server: s, token: program.at("token"), workspace: owner.workspace}
@@ -78,7 +78,7 @@ func TestMailboxesAreAsked(t *testing.T) {
 
 			token := s.linkTo(t, smtp, "bob@example.com", "Confirm")
 			second, _ := bob.do(t, "POST", openSessions, object{"token": token}, s.onLocalhost()).session(t, s)
-			confirmed(t, bob.id, "true")
+			expectConfirmed(t, bob.id, "true")
 			second.get(t, "/api/me").has(t, map[string]string{"user.id": bob.id})
 			bob.get(t, "/api/me").is(t, 200) // the same person confirmed
 			s.signsIn(t, laptop, s.onLocalhost()).is(t, 201)
@@ -93,7 +93,7 @@ func TestMailboxesAreAsked(t *testing.T) {
 		t.Run("a person whose address an inviter has taken gets the account, and the inviter loses it",
 			func(t *testing.T) {
 				squatter := joins(t, "ceo@example.com", "admin", s.onLocalhost())
-				own := squatter.create(t, "/api/api-keys", object{"name": "own", "role_ceiling": "admin"})
+				personal := squatter.create(t, "/api/api-keys", object{"name": "own", "role_ceiling": "admin"})
 				program := squatter.create(t, "/api/api-keys",
 					object{"name": "p", "kind": "service", "role_ceiling": "admin"})
 				laptop := s.authenticator(t)
@@ -116,11 +116,11 @@ func TestMailboxesAreAsked(t *testing.T) {
 				})
 				person, _ := s.opens(t, s.linkTo(t, smtp, "ceo@example.com", "Confirm"))
 				person.get(t, "/api/me").has(t, map[string]string{"user.id": squatter.id})
-				confirmed(t, squatter.id, "true")
+				expectConfirmed(t, squatter.id, "true")
 				squatter.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
-				for _, key := range []*answer{own, program} {
-					keyed := &client{server: s, token: key.at("token")}
-					keyed.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
+				for _, key := range []*answer{personal, program} {
+					caller := &client{server: s, token: key.at("token")}
+					caller.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated")
 				}
 				s.signsIn(t, laptop, s.onLocalhost()).problem(t, 401, "passkey_invalid")
 				person.get(t, "/api/me/passkeys").has(t, map[string]string{"data": "[]"})
@@ -128,7 +128,7 @@ func TestMailboxesAreAsked(t *testing.T) {
 		t.Run("an operator who prints a link vouches for the address", func(t *testing.T) {
 			dan := joins(t, "dan@example.com", "admin")
 			s.opens(t, s.link(t, dan.email))
-			confirmed(t, dan.id, "true")
+			expectConfirmed(t, dan.id, "true")
 			dan.do(t, "GET", "/api/me", nil).problem(t, 401, "unauthenticated") // another browser has confirmed
 		})
 		t.Run("neither inviting nor the link tells whether an address has an account", func(t *testing.T) {
@@ -145,11 +145,11 @@ func TestMailboxesAreAsked(t *testing.T) {
 			require.Equal(t, "the preview", previews[0], previews[1])
 		})
 		t.Run("who has an account gets a link by trying to join", func(t *testing.T) {
-			known := s.user(t, "owner", "--workspace", "known")
-			token := tokenIn(invite(t, owner, known.email, "viewer").is(t, 201).at("accept_url"))
+			holder := s.user(t, "owner", "--workspace", "known")
+			token := tokenIn(invite(t, owner, holder.email, "viewer").is(t, 201).at("accept_url"))
 			s.anonymous().do(t, "POST", joinByInvitation, object{"token": token}).problem(t, 409, "sign_in_required")
-			in, _ := s.opens(t, s.linkTo(t, smtp, known.email, "sign-in link"))
-			in.do(t, "POST", "/api/invitations/accept", object{"token": token}).is(t, 200)
+			session, _ := s.opens(t, s.linkTo(t, smtp, holder.email, "sign-in link"))
+			session.do(t, "POST", "/api/invitations/accept", object{"token": token}).is(t, 200)
 		})
 	})
 }

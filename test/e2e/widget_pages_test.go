@@ -132,27 +132,27 @@ func TestAConversationOutlivesItsPage(t *testing.T) {
 		assert.Equal(t, "it shows", messagesIn(ctx, t), "Stopped? | New")
 	})
 	t.Run("the endpoint knows the page, and a conversation until it is cleared", func(t *testing.T) {
-		about := func() (out struct {
+		request := func() (body struct {
 			Conversation string `json:"conversation_id"`
 			Page         string `json:"page_url"`
 		}) {
-			body, _ := e.replies.last()
-			require.NoError(t, json.Unmarshal([]byte(body), &out))
-			return out
+			text, _ := e.replies.last()
+			require.NoError(t, json.Unmarshal([]byte(text), &body))
+			return body
 		}
-		first := about()
+		first := request()
 		assert.Equal(t, "the page", first.Page, shop+"/script")
 		visits(ctx, t, shop+"/script?lang=en#top")
 		script <- "Same"
 		writes(ctx, t, chatRoot, "Same?")
 		hears(ctx, t, "reply")
-		second := about()
+		second := request()
 		assert.Equal(t, "the page", second.Page, shop+"/script?lang=en")
 		within[chromedp.Void](ctx, t, chatRoot, `$.querySelector('header .plain').click()`)
 		script <- "Other"
 		writes(ctx, t, chatRoot, "Other?")
 		hears(ctx, t, "reply")
-		if third := about(); first.Conversation != second.Conversation || len(first.Conversation) != 32 ||
+		if third := request(); first.Conversation != second.Conversation || len(first.Conversation) != 32 ||
 			third.Conversation == first.Conversation {
 			t.Errorf("conversations %q, %q and %q", first.Conversation, second.Conversation, third.Conversation)
 		}
@@ -170,8 +170,8 @@ func TestAConversationOutlivesItsPage(t *testing.T) {
 		}`))
 		visits(ctx, t, shop+"/script")
 		assert.Equal(t, "it shows", messagesIn(ctx, t), "")
-		kept := drive(ctx, t, chromedp.Evaluate[string](`JSON.stringify(localStorage)`))
-		assert.Equal(t, "the browser keeps", kept, "{}")
+		storage := drive(ctx, t, chromedp.Evaluate[string](`JSON.stringify(localStorage)`))
+		assert.Equal(t, "the browser keeps", storage, "{}")
 	})
 	t.Run("an open chat is open on the next page, and takes no focus", func(t *testing.T) {
 		page := shop + "/script?launcher=bubble"
@@ -201,8 +201,8 @@ func TestTheGreetingHasTheLanguageOfThePage(t *testing.T) {
 	assert.Equal(t, "changed fields", diff.at("changed_fields"), `["translations"]`)
 	e.manager.do(t, "POST", e.template+"/versions/draft/publish", object{}).is(t, 200)
 	export := json.RawMessage(e.manager.get(t, e.template+"/export").text)
-	made := e.manager.create(t, chats+"/import", object{"export": export})
-	assert.Equal(t, "translations of an import", made.at("translations"),
+	template := e.manager.create(t, chats+"/import", object{"export": export})
+	assert.Equal(t, "translations of an import", template.at("translations"),
 		e.manager.get(t, e.template).at("translations"))
 	ctx, _ := tab(t, chromium, shop+"/script")
 	for lang, want := range map[string]string{"de-CH": "Guten Tag!|Wo ist sie?", "pt": "Bom dia!|Where is it?",
@@ -247,8 +247,8 @@ func TestTabsShareOneConversation(t *testing.T) {
 		within[chromedp.Void](two, t, chatRoot, `$.querySelector('header .plain').click()`)
 		showsMessages(one, t, "")
 		drive(one, t, poll[bool](chatRoot+`.querySelector('.log').ariaBusy === 'false'`))
-		kept := drive(two, t, chromedp.Evaluate[string](`JSON.stringify(localStorage)`))
-		assert.Equal(t, "the browser keeps", kept, "{}")
+		storage := drive(two, t, chromedp.Evaluate[string](`JSON.stringify(localStorage)`))
+		assert.Equal(t, "the browser keeps", storage, "{}")
 	})
 	t.Run("the answer of a page that is gone without a word can be tried again", func(t *testing.T) {
 		drive(two, t, chromedp.Evaluate[chromedp.Void](`window.addEventListener = () => {}`)) // nothing at its end

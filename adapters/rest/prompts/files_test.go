@@ -29,9 +29,9 @@ func archive(t *testing.T, files ...[2]string) []byte {
 		if h.Name != f[0] {
 			h.SetMode(fs.ModeSymlink | 0o777)
 		}
-		to, err := w.CreateHeader(h)
+		entry, err := w.CreateHeader(h)
 		if err == nil {
-			_, err = to.Write([]byte(f[1]))
+			_, err = entry.Write([]byte(f[1]))
 		}
 		require.NoError(t, err)
 	}
@@ -79,8 +79,8 @@ func TestArchivesAreUnpackedWithinBounds(t *testing.T) {
 	}
 	t.Run("an archive that lies about the size of a file is refused", func(t *testing.T) {
 		body := archive(t, [2]string{"a.md", text(room + 1)})
-		at := bytes.LastIndex(body, []byte("PK\x01\x02"))
-		copy(body[at+24:], []byte{10, 0, 0, 0}) // the uncompressed size in the directory
+		directory := bytes.LastIndex(body, []byte("PK\x01\x02"))
+		copy(body[directory+24:], []byte{10, 0, 0, 0}) // the uncompressed size in the directory
 		if _, err := unpacked(body, room); err == nil {
 			t.Error("it was read")
 		}
@@ -153,9 +153,9 @@ func TestMessagesOfLangfuseKeepTheirMembers(t *testing.T) {
 		{"role":"tool","tool_call_id":"c1","content":"42","name":"sum"},
 		{"placeholder":"history"}]}`), &want))
 	assert.NoDiff(t, "messages", cmp.Diff(want, got))
-	for _, wrong := range []string{`"text"`, `{}`, `["text"]`, `null`} {
-		if langfuseText(version, langfusePrompt{Type: "chat", Prompt: json.RawMessage(wrong)}) == nil {
-			t.Errorf("%s is a chat prompt", wrong)
+	for _, invalid := range []string{`"text"`, `{}`, `["text"]`, `null`} {
+		if langfuseText(version, langfusePrompt{Type: "chat", Prompt: json.RawMessage(invalid)}) == nil {
+			t.Errorf("%s is a chat prompt", invalid)
 		}
 	}
 }
