@@ -83,7 +83,8 @@ func Moves(entries []Entry, from, to string) ([]Entry, error) {
 	if from == "" {
 		errs.Add("/from", "too_short", "Must not be empty.")
 	}
-	if strings.HasPrefix(NameKey(to)+"/", NameKey(from)+"/") {
+	isRespelled := NameKey(to) == NameKey(from) && to != from // such as in another case
+	if strings.HasPrefix(NameKey(to)+"/", NameKey(from)+"/") && !isRespelled {
 		errs.Add("/to", "not_allowed_value", "Must not be the folder itself, nor a folder in it.")
 	}
 	if err := errs.Err(); err != nil {

@@ -50,7 +50,8 @@ func TestMoves(t *testing.T) {
 		"to the folder above":          {entries("a/b/x", "a/b/b/x"), "a/b", "a", "[a/x a/b/x]"},
 		"beside a name that it begins": {entries("a/x"), "a", "ab", "[ab/x]"},
 		"not into itself":              {entries("a/x"), "a", "a/b", "/to not_allowed_value"},
-		"not to where it is":           {entries("a/x"), "a", "A", "/to not_allowed_value"},
+		"to another case of its name":  {entries("a/x", "A/y"), "a", "A", "[A/x A/y]"},
+		"not to where it is":           {entries("a/x"), "a", "a/", "/to not_allowed_value"},
 		"not without a folder":         {nil, "", "b", "/from too_short"},
 	} {
 		t.Run(name, func(t *testing.T) {

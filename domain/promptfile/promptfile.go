@@ -144,9 +144,13 @@ func jsonOf(value any) (string, error) {
 }
 
 // Decode reads a file. Its settings can have any form of YAML. Unknown settings are an error. A byte order mark is
-// ignored. Each error is an *Error.
+// ignored. In a file whose lines all end in a carriage return and a line feed, as editors of Windows and git write them,
+// these are line feeds; in another file they belong to the text. Each error is an *Error.
 func Decode(file []byte) (Prompt, error) {
-	text := strings.ReplaceAll(strings.TrimPrefix(string(file), "\ufeff"), "\r\n", "\n")
+	text := strings.TrimPrefix(string(file), "\ufeff")
+	if strings.Count(text, "\r\n") == strings.Count(text, "\n") {
+		text = strings.ReplaceAll(text, "\r\n", "\n")
+	}
 	text, ok := strings.CutPrefix(text, fence)
 	if !ok {
 		return Prompt{}, &Error{1, "the file does not begin with a line of three hyphens"}

@@ -36,7 +36,8 @@ func TestAFileIsReadAsItWasWritten(t *testing.T) {
 		{Role: "user", Members: json.RawMessage(`{"content":[{"type":"text","text":"# user\n\n"}]}`)},
 	}}}
 	for name, p := range map[string]promptfile.Prompt{"a text": text("x"), "an empty text": text(""),
-		"a text that looks like settings": text("---\ntype: chat\n---\n"), "all settings": full, "messages": chat} {
+		"a text that looks like settings": text("---\ntype: chat\n---\n"), "all settings": full, "messages": chat,
+		"line ends of Windows": text("a\r\nb\r\n"), "only those": text("\r\n")} {
 		t.Run(name, func(t *testing.T) { same(t, p) })
 	}
 }
@@ -59,7 +60,8 @@ func same(t rapid.TB, p promptfile.Prompt) {
 }
 
 func TestEveryMessageIsReadAsItWasWritten(t *testing.T) {
-	line := rapid.SampledFrom([]string{"", "x", "# user", `\# system`, `\\# tool`, "# placeholder a", "---", " # user"})
+	line := rapid.SampledFrom([]string{"", "x", "# user", `\# system`, `\\# tool`, "# placeholder a", "---", " # user",
+		"x\r", "# user\r"})
 	rapid.Check(t, func(t *rapid.T) {
 		p := promptfile.Prompt{Type: "chat"}
 		for range rapid.IntRange(1, 4).Draw(t, "messages") {
