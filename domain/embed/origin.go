@@ -25,14 +25,15 @@ const (
 )
 
 // OriginPattern is an entry in a list of admitted origins, in normal form: an Origin; https://*.host[:port] for the
-// hosts exactly one label below host; or http://localhost:* for every port.
+// hosts exactly one label below host; or http://localhost:* for every port, also of another name of this computer.
 type OriginPattern string
 
 const (
 	anyLabel      = "*."
 	localhost     = "localhost"
-	anyLocalPort  = OriginPattern("http://localhost:*")
-	maxHostLength = 253 // RFC 1035, section 3.1, without the final dot
+	anyPort       = ":*"
+	capacitor     = "capacitor" // scheme of the pages of applications for iOS that are made with Capacitor
+	maxHostLength = 253         // RFC 1035, section 3.1, without the final dot
 )
 
 // originFault describes an error in an entry: the code and the detail of a fault.Field.
@@ -40,10 +41,10 @@ type originFault struct{ code, detail string }
 
 var (
 	badOrigin = &originFault{"invalid_origin",
-		"Must be https://host[:port], https://*.host[:port], or http://localhost with a port or :*; no path, query " +
-			"or credentials."}
-	insecureOrigin = &originFault{"insecure_origin",
-		"http is allowed only for localhost: on any other host, an attacker on the network could impersonate the site."}
+		"Must be https://host[:port], https://*.host[:port], http://localhost with a port or :*, or " +
+			"capacitor://localhost; no path, query or credentials."}
+	insecureOrigin = &originFault{"insecure_origin", "http is allowed only for localhost, names below it and " +
+		"127.0.0.1: on any other host, an attacker on the network could impersonate the site."}
 	badWildcard = &originFault{"invalid_wildcard",
 		"A wildcard stands for the first label of a host, as in https://*.example.com, or for the port of " +
 			"http://localhost."}
@@ -64,7 +65,7 @@ func ParseOrigin(header string) (Origin, bool) {
 	if host, ok = cleanHost(host); !ok {
 		return ForeignOrigin, false
 	}
-	if port, ok = cleanPort(scheme, port); !ok {
+	if port, ok = cleanPort(scheme, port); !ok || (scheme == capacitor && host+port != localhost) {
 		return ForeignOrigin, false
 	}
 	return Origin(scheme + "://" + host + port), true
@@ -80,8 +81,8 @@ func (o Origin) Patterns() []OriginPattern {
 	patterns := []OriginPattern{OriginPattern(o)}
 	host, port, _ := strings.Cut(rest, ":")
 	switch {
-	case scheme == "http" && host == localhost:
-		patterns = append(patterns, anyLocalPort)
+	case scheme == "http" && isLocal(host):
+		patterns = append(patterns, OriginPattern("http://"+host+anyPort))
 	case scheme == "https" && !endsInNumber(host):
 		if _, parent, isSubdomain := strings.Cut(host, "."); isSubdomain {
 			if port != "" {
@@ -112,8 +113,8 @@ func parseOriginPattern(s string) (OriginPattern, *originFault) {
 		return "", badOrigin
 	}
 	host, wild := strings.CutPrefix(host, anyLabel)
-	anyPort := port == ":*"
-	if strings.Contains(host, "*") || (strings.Contains(port, "*") && !anyPort) {
+	hasAnyPort := port == anyPort
+	if strings.Contains(host, "*") || (strings.Contains(port, "*") && !hasAnyPort) {
 		return "", badWildcard
 	}
 	host, err := idna.Lookup.ToASCII(host) // IDNA as browsers do it (UTS 46, not transitional)
@@ -123,11 +124,13 @@ func parseOriginPattern(s string) (OriginPattern, *originFault) {
 	if host, ok = cleanHost(host); !ok {
 		return "", badOrigin
 	}
-	local := scheme == "http" && host == localhost && !wild
+	local := scheme == "http" && isLocal(host) && !wild
 	switch {
-	case local && anyPort:
-		return anyLocalPort, nil
-	case anyPort, wild && endsInNumber(host):
+	case local && hasAnyPort:
+		return OriginPattern("http://" + host + anyPort), nil
+	case scheme == capacitor && (wild || host+port != localhost):
+		return "", badOrigin
+	case hasAnyPort, wild && endsInNumber(host):
 		return "", badWildcard
 	case scheme == "http" && !local:
 		return "", insecureOrigin
@@ -148,13 +151,18 @@ func parseOriginPattern(s string) (OriginPattern, *originFault) {
 func splitOrigin(s string) (scheme, host, port string, ok bool) {
 	scheme, rest, ok := strings.Cut(s, "://")
 	scheme = strings.ToLower(scheme)
-	if !ok || (scheme != "https" && scheme != "http") {
+	if !ok || (scheme != "https" && scheme != "http" && scheme != capacitor) {
 		return "", "", "", false
 	}
 	if colon := strings.IndexByte(rest, ':'); colon >= 0 {
 		return scheme, rest[:colon], rest[colon:], true
 	}
 	return scheme, rest, "", true
+}
+
+// isLocal reports whether a host is the visitor's own computer (Secure Contexts, section 3.1; RFC 6761, section 6.3).
+func isLocal(host string) bool {
+	return host == localhost || strings.HasSuffix(host, "."+localhost) || host == "127.0.0.1"
 }
 
 // cleanHost lower-cases a name or an IPv4 address and removes one final dot. It accepts only letters,

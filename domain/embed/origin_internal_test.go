@@ -39,6 +39,10 @@ func TestOriginPatternsHaveOneForm(t *testing.T) {
 		"http://localhost:80":              "http://localhost",
 		"http://LOCALHOST.:3000":           "http://localhost:3000",
 		"http://localhost:*":               "http://localhost:*",
+		"http://127.0.0.1:5500":            "http://127.0.0.1:5500",
+		"http://127.0.0.1:*":               "http://127.0.0.1:*",
+		"http://App.localhost:3000":        "http://app.localhost:3000",
+		"capacitor://localhost":            "capacitor://localhost",
 		"https://a-b.example.com":          "https://a-b.example.com",
 		"https://github.io":                "https://github.io",
 		"https://me.github.io":             "https://me.github.io",
@@ -107,14 +111,18 @@ func TestOriginPatternsAreRefusedWithAReason(t *testing.T) {
 		"https://a" + long63 + ".example":             badOrigin,
 		"https://" + strings.Repeat("a.", 126) + "ab": badOrigin,
 		"ftp://example.com":                           badOrigin,
+		"capacitor://example.com":                     badOrigin,
+		"capacitor://localhost:1":                     badOrigin,
+		"capacitor://localhost:*":                     badOrigin,
+		"capacitor://*.localhost":                     badOrigin,
 		"javascript://example.com":                    badOrigin,
 		"file://":                                     badOrigin,
 		"chrome-extension://abcdef":                   badOrigin,
 
 		"http://example.com":        insecureOrigin,
 		"http://localhost.evil.com": insecureOrigin,
-		"http://127.0.0.1:3000":     insecureOrigin,
-		"http://app.localhost":      insecureOrigin,
+		"http://127.0.0.2:3000":     insecureOrigin,
+		"http://applocalhost":       insecureOrigin,
 		"http://*.example.com":      insecureOrigin,
 		"http://*.localhost":        insecureOrigin,
 
@@ -152,7 +160,8 @@ func TestOriginPatternsAreRefusedWithAReason(t *testing.T) {
 
 func TestOnlyTheListedOriginsAreLetIn(t *testing.T) {
 	list := []OriginPattern{"https://example.com", "https://*.shop.example", "https://*.secure.example:8443",
-		"https://app.example:8443", "https://xn--bcher-kva.example", "http://localhost:*", "https://192.0.2.7"}
+		"https://app.example:8443", "https://xn--bcher-kva.example", "http://localhost:*", "https://192.0.2.7",
+		"http://127.0.0.1:5500", "http://app.localhost:*", "capacitor://localhost"}
 	for origin, want := range map[string]bool{
 		"https://example.com":           true,
 		"https://EXAMPLE.com":           true,
@@ -167,6 +176,9 @@ func TestOnlyTheListedOriginsAreLetIn(t *testing.T) {
 		"http://localhost:1":            true,
 		"http://localhost:65535":        true,
 		"https://192.0.2.7":             true,
+		"http://127.0.0.1:5500":         true,
+		"http://app.localhost:3000":     true,
+		"capacitor://localhost":         true,
 
 		"":                                 false,
 		"null":                             false,
@@ -209,6 +221,9 @@ func TestOnlyTheListedOriginsAreLetIn(t *testing.T) {
 		"http://localhost.evil.test":       false,
 		"http://a.localhost":               false,
 		"http://127.0.0.1":                 false,
+		"capacitor://localhost.":           true, // browsers do not send it
+		"capacitor://example.com":          false,
+		"capacitor://localhost:8080":       false,
 		"http://[::1]":                     false,
 		"https://192.0.2.8":                false,
 		"https://192.0.2.007":              false,
