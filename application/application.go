@@ -42,6 +42,7 @@ type Services struct {
 	Seats        *presences.Seats
 	Webhooks     *webhooks.Service
 	Deliverer    *webhooks.Deliverer
+	Transcripts  *webhooks.Transcripts
 }
 
 // External has what use cases need besides stores. An org's functions return its current settings.
@@ -97,6 +98,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 	egress := func(org identity.OrgID) identity.Egress { return e.ConnectionOffers(org).Egress }
 	hookKeys := webhooks.NewKeys(e.Credentials)
 	deliverer := webhooks.NewDeliverer(e.WebhookQueue, pool.Events, hookKeys, e.Webhooks, egress)
+	transcripts := webhooks.NewTranscripts(pool.Webhooks, hookKeys, e.Webhooks, egress)
 	gatewayAccount := func(org identity.OrgID) string { return e.Terms(org).Account }
 	return func(s ports.Stores) Services {
 		pay := payService(s)
@@ -133,7 +135,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 			Chats:        chat,
 			Embeds:       embed,
 			Replies: embeds.NewReplies(s.Replies, s.PromptFeedback, embed, chat.Effective, connect.Use,
-				e.Repliers),
+				e.Repliers, transcripts.Forward),
 			EmbedUsage:  embedUsage,
 			Connections: connect,
 			Sources: sources.NewService(s.Atomic, s.SourceStores, sources.Deps{
@@ -152,10 +154,11 @@ func NewBind(pool ports.Stores, e External) Bind {
 			Presences: presence,
 			Seats:     seats,
 			Webhooks: webhooks.NewService(s.Webhooks, webhooks.Deps{
-				Events: s.Events, Workspaces: s.Workspaces,
+				Atomic: s.Atomic, Events: s.Events, Workspaces: s.Workspaces,
 				Keys: hookKeys, Sender: e.Webhooks, Egress: egress, Mailer: e.Mails.Mailer,
 			}),
-			Deliverer: deliverer,
+			Deliverer:   deliverer,
+			Transcripts: transcripts,
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
 //go:generate go tool mockgen -source=$GOFILE -destination=mocks/$GOFILE -package=mocks
@@ -67,6 +68,9 @@ type ChatLists interface {
 	// ConnectionUses returns live templates that reply through a connection, or through any if id is empty: those for
 	// which Template.Access(by) is at least Viewer, ordered by connection and template, newest first, at most 1,000.
 	ConnectionUses(ctx context.Context, by identity.Actor, id connection.ID) ([]chat.ConnectionUse, error)
+
+	// Forwarding returns a workspace's templates, including deleted ones, whose turns a webhook gets, ordered by id.
+	Forwarding(ctx context.Context, ws identity.WorkspaceID, id webhook.ID) ([]chat.ID, error)
 
 	// Uses returns the first limit live templates in a workspace, by id, that use a prompt template by one of refs (at
 	// most 14), or by any reference if refs is empty.

@@ -2,6 +2,7 @@ package ports
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/embed"
@@ -20,14 +21,17 @@ type Replier interface {
 
 // ReplyRequest is what an endpoint answers.
 type ReplyRequest struct {
-	ID        string // of this request, for the endpoint's log
-	Template  chat.ID
-	Token     embed.TokenID
-	Origin    embed.Origin // of the site that shows the chat
-	Visitor   string       // according to the site; empty: not named
-	Signed    bool         // the site's backend vouched for the visitor
-	Session   string       // by which the prompt's rollout chooses; empty: from an older release
-	ModelName string       // for an OpenAI-compatible API
+	ID       string // of this request, for the endpoint's log
+	Template chat.ID
+	Token    embed.TokenID
+	Origin   embed.Origin // of the site that shows the chat
+	Visitor  string       // according to the site; empty: not named
+	Signed   bool         // the site's backend vouched for the visitor
+	Session  string       // by which the prompt's rollout chooses; empty: from an older release
+
+	Attributes json.RawMessage // of a signed visitor: a JSON object, or nil
+
+	ModelName string // for an OpenAI-compatible API
 	Question  embed.Question
 
 	chat.Effective

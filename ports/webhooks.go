@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
 	"github.com/atrium-hq/atrium/domain/page"
@@ -92,4 +94,31 @@ type WebhookSender interface {
 	// Send sends one event as the Standard Webhooks specification describes, and returns within 20 seconds. It follows
 	// no redirect, and reads only the beginning of the answer. The outcome contains no part from a key or a header.
 	Send(ctx context.Context, target WebhookTarget, d *webhook.Delivery, now time.Time) webhook.Outcome
+
+	// SendTurn sends a turn once, in the same way.
+	SendTurn(ctx context.Context, target WebhookTarget, t *Turn, now time.Time) webhook.Outcome
+}
+
+// Turn is a visitor's message and its whole answer. No store keeps one.
+type Turn struct {
+	ID           string // of the request that was answered
+	Workspace    identity.WorkspaceID
+	Template     chat.ID
+	Token        embed.TokenID
+	Origin       embed.Origin // of the site that shows the chat
+	Visitor      string       // according to the site; empty: not named
+	Signed       bool         // the site's backend vouched for the visitor
+	Session      string       // empty: from an older release
+	Conversation string
+	Page         string              // empty: the page did not tell its URL
+	Prompt       *chat.PromptVersion // that answered; nil: the instructions are the template's own
+	Question     string
+	Answer       string
+	Refused      bool      // Answer is a refusal in the model's own words
+	At           time.Time // of the question
+}
+
+// Size returns the number of bytes that t takes in memory, about.
+func (t *Turn) Size() int {
+	return 1024 + len(t.Visitor) + len(t.Page) + len(t.Question) + len(t.Answer)
 }

@@ -40,6 +40,7 @@ type message struct {
 	Origin       *string             `json:"origin,omitempty"`
 	Visitor      *string             `json:"visitor,omitempty"`
 	Signed       *bool               `json:"visitor_signed,omitempty"` // nil if there is no visitor
+	Attributes   json.RawMessage     `json:"visitor_attributes,omitempty"`
 	Conversation string              `json:"conversation_id,omitempty"`
 	Page         string              `json:"page_url,omitempty"`
 	Session      string              `json:"session_id,omitempty"`
@@ -108,7 +109,7 @@ func (e *Endpoint) Reply(
 ) error {
 	m := message{
 		Type: "chat.message", ID: r.ID, Template: r.Template, Token: r.Token, Origin: orNil(string(r.Origin)),
-		Visitor: orNil(r.Visitor), Conversation: r.Question.Conversation, Page: r.Question.Page,
+		Visitor: orNil(r.Visitor), Attributes: r.Attributes, Conversation: r.Question.Conversation, Page: r.Question.Page,
 		Session: r.Session, Prompt: versionOf(r.Prompt),
 		Instructions: r.Instructions, Config: r.Model,
 		Tools: r.Tools, Format: r.ResponseFormat, Messages: conversation(r.Question),

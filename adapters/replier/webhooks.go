@@ -13,12 +13,15 @@ import (
 	"strings"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/chat"
+	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/event"
+	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Webhooks sends a workspace's events to its endpoints.
+// Webhooks sends a workspace's events, and the turns of its chats, to its endpoints.
 type Webhooks struct{ guard Guard }
 
 var _ ports.WebhookSender = (*Webhooks)(nil)
@@ -31,6 +34,8 @@ const (
 	webhookConnect = 5 * time.Second
 	webhookBytes   = 256 << 10 // received bytes, TLS included
 	maxHeader      = 2000      // bytes of an additional header's value
+
+	stampLayout = "2006-01-02T15:04:05.000Z" // of moments, in UTC
 )
 
 // payload is a webhook's body, WebhookPayload of the contract.
@@ -54,7 +59,7 @@ type payloadSubject struct {
 }
 
 func payloadOf(e event.Event) ([]byte, error) {
-	p := payload{Type: e.Type, Timestamp: e.At.UTC().Format("2006-01-02T15:04:05.000Z")}
+	p := payload{Type: e.Type, Timestamp: e.At.UTC().Format(stampLayout)}
 	p.Data.ID, p.Data.Seq, p.Data.Workspace = e.ID, e.Seq, string(e.Workspace)
 	p.Data.Subject = payloadSubject{ID: e.Subject, Type: event.SubjectType(e.Type)}
 	if e.Revision > 0 {
@@ -82,25 +87,70 @@ func sign(h http.Header, id string, now time.Time, body []byte, keys ...[]byte) 
 	h.Set("Webhook-Signature", strings.Join(signatures, " "))
 }
 
+// transcript is the body of a turn.
+type transcript struct {
+	Type      string `json:"type"`
+	Timestamp string `json:"timestamp"`
+	Data      struct {
+		ID           string               `json:"id"`
+		Workspace    identity.WorkspaceID `json:"workspace_id"`
+		Template     chat.ID              `json:"chat_template_id"`
+		Token        embed.TokenID        `json:"embed_token_id"`
+		Origin       *string              `json:"origin"`
+		Visitor      *string              `json:"visitor"`
+		Signed       bool                 `json:"visitor_signed"`
+		Session      *string              `json:"session_id"`
+		Conversation string               `json:"conversation_id"`
+		Page         *string              `json:"page_url"`
+		Prompt       *promptVersion       `json:"prompt"`
+		Question     string               `json:"text"`
+		Answer       string               `json:"answer"`
+		Refused      bool                 `json:"refused"`
+	} `json:"data"`
+}
+
+func transcriptOf(t *ports.Turn) ([]byte, error) {
+	out := transcript{Type: "chat.turn", Timestamp: t.At.UTC().Format(stampLayout)}
+	d := &out.Data
+	d.ID, d.Workspace, d.Template, d.Token = t.ID, t.Workspace, t.Template, t.Token
+	d.Origin, d.Visitor, d.Signed = orNil(string(t.Origin)), orNil(t.Visitor), t.Signed
+	d.Session, d.Conversation, d.Page = orNil(t.Session), t.Conversation, orNil(t.Page)
+	d.Prompt, d.Question, d.Answer, d.Refused = versionOf(t.Prompt), t.Question, t.Answer, t.Refused
+	return json.Marshal(out)
+}
+
 // Send implements ports.WebhookSender.
 func (w *Webhooks) Send(ctx context.Context, target ports.WebhookTarget, d *webhook.Delivery,
 	now time.Time) webhook.Outcome {
+	body, err := payloadOf(d.Event)
+	return w.attempt(ctx, target, d.Event.ID, body, err, now)
+}
+
+// SendTurn implements ports.WebhookSender.
+func (w *Webhooks) SendTurn(ctx context.Context, target ports.WebhookTarget, t *ports.Turn,
+	now time.Time) webhook.Outcome {
+	body, err := transcriptOf(t)
+	return w.attempt(ctx, target, t.ID, body, err, now)
+}
+
+// attempt sends a body, unless it could not be written, and measures the time.
+func (w *Webhooks) attempt(ctx context.Context, target ports.WebhookTarget, id string, body []byte, err error,
+	now time.Time) webhook.Outcome {
+	if err != nil {
+		return webhook.Outcome{Failure: "internal"}
+	}
 	start := time.Now()
-	out := w.send(ctx, target, d, now, start.Add(webhookTotal))
+	out := w.send(ctx, target, id, body, now, start.Add(webhookTotal))
 	out.Took = time.Since(start)
 	return out
 }
 
-// send makes one attempt at a delivery. Whatever happens is an Outcome, and the receiver's response is kept without the
-// target's headers.
-func (w *Webhooks) send(ctx context.Context, target ports.WebhookTarget, d *webhook.Delivery,
+// send makes one attempt to deliver a body. Whatever happens is an Outcome, and the receiver's response is kept without
+// the target's headers.
+func (w *Webhooks) send(ctx context.Context, target ports.WebhookTarget, id string, body []byte,
 	now, end time.Time) webhook.Outcome {
 	ctx, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
-	body, err := payloadOf(d.Event)
-	if err != nil {
-		return webhook.Outcome{Failure: "internal"}
-	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, target.URL, bytes.NewReader(body))
 	if err != nil {
 		return webhook.Outcome{Failure: "internal"}
@@ -108,7 +158,7 @@ func (w *Webhooks) send(ctx context.Context, target ports.WebhookTarget, d *webh
 	for name, value := range target.Headers {
 		r.Header.Set(name, value)
 	}
-	sign(r.Header, d.Event.ID, now, body, target.Keys...)
+	sign(r.Header, id, now, body, target.Keys...)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "Atrium-Webhooks")
 	limits := ports.Limits{Connect: webhookConnect, Total: webhookTotal, Bytes: webhookBytes}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/replier"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/webhook"
@@ -100,6 +101,48 @@ func TestAWebhookHasTheEventAndASignatureOfEachKey(t *testing.T) {
 		header.Get("Webhook-Timestamp") != "1773500966" ||
 		strings.Count(header.Get("Webhook-Signature"), "v1,") != 2 {
 		t.Errorf("the headers are %v", header)
+	}
+}
+
+func TestATurnIsSentLikeAnEvent(t *testing.T) {
+	now := time.Date(2026, 3, 14, 15, 9, 26, 0, time.UTC)
+	var body []byte
+	var header http.Header
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		header = r.Header
+	}))
+	defer receiver.Close()
+	target := ports.WebhookTarget{URL: receiver.URL, Keys: [][]byte{[]byte("key")},
+		Headers: map[string]string{"X-Room": "7"},
+		Egress:  identity.Egress{Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}}
+	turn := &ports.Turn{ID: "msg_1", Workspace: "wsp_a", Template: "ctpl_1", Token: "etok_1",
+		Origin: "https://shop.example", Visitor: "42", Signed: true, Session: "ses_1", Conversation: "c1",
+		Page: "https://shop.example/cart", Prompt: &chat.PromptVersion{Template: "ptpl_1", Version: "pver_1", Number: 7,
+			Rollout: "live", Weight: 40}, Question: "Where?", Answer: "There.", At: now}
+	whole := `{"type":"chat.turn","timestamp":"2026-03-14T15:09:26.000Z","data":{"id":"msg_1",
+		"workspace_id":"wsp_a","chat_template_id":"ctpl_1","embed_token_id":"etok_1","origin":"https://shop.example",
+		"visitor":"42","visitor_signed":true,"session_id":"ses_1","conversation_id":"c1",
+		"page_url":"https://shop.example/cart","prompt":{"prompt_template_id":"ptpl_1","version_id":"pver_1",
+		"version_number":7,"rollout":{"label":"live","weight":40}},"text":"Where?","answer":"There.","refused":false}}`
+	bare := `{"type":"chat.turn","timestamp":"2026-03-14T15:09:26.000Z","data":{"id":"msg_2","workspace_id":"wsp_a",
+		"chat_template_id":"ctpl_1","embed_token_id":"etok_1","origin":null,"visitor":null,"visitor_signed":false,
+		"session_id":null,"conversation_id":"c1","page_url":null,"prompt":null,"text":"?","answer":"No.","refused":true}}`
+	for want, turn := range map[string]*ports.Turn{whole: turn, bare: {ID: "msg_2", Workspace: "wsp_a",
+		Template: "ctpl_1", Token: "etok_1", Conversation: "c1", Question: "?", Answer: "No.", Refused: true, At: now}} {
+		if out := replier.NewWebhooks(guard).SendTurn(t.Context(), target, turn, now); !out.Delivered() || out.Took <= 0 {
+			t.Fatalf("%+v", out)
+		}
+		var a, b any
+		require.NoError(t, json.Unmarshal(body, &a))
+		require.NoError(t, json.Unmarshal([]byte(want), &b))
+		if got, want := text(t, a), text(t, b); got != want {
+			t.Errorf("%s instead of %s", got, want)
+		}
+		if header.Get("X-Room") != "7" || header.Get("Webhook-Id") != turn.ID ||
+			strings.Count(header.Get("Webhook-Signature"), "v1,") != 1 {
+			t.Errorf("the headers are %v", header)
+		}
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/quota"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -139,6 +140,9 @@ func (s *Service) Change(ctx context.Context, by identity.Actor, id chat.ID, mat
 			if facts.ReplyUsable, err = usableReply(ctx, tx, by, *c.Reply); err != nil {
 				return nil, nil, err
 			}
+		}
+		if facts.WebhookExists, err = hasWebhook(ctx, tx, by, c.Transcripts); err != nil {
+			return nil, nil, err
 		}
 		change := func(t *chat.Template) error {
 			size := t.Content.Size()
@@ -266,4 +270,16 @@ func usableReply(ctx context.Context, tx ports.Stores, by identity.Actor, r chat
 		return false, nil
 	}
 	return err == nil && c.Kind == r.Needs() && c.MayTry(by, false) == nil, err
+}
+
+// hasWebhook reports whether by's workspace has a webhook; nil and the empty id are none.
+func hasWebhook(ctx context.Context, tx ports.Stores, by identity.Actor, id *webhook.ID) (bool, error) {
+	if id == nil || *id == "" {
+		return false, nil
+	}
+	_, err := tx.Webhooks.Get(ctx, by.Workspace, *id)
+	if errors.Is(err, webhook.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }

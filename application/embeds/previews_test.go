@@ -76,7 +76,7 @@ func TestAPreviewIsForAtriumsOwnPageAndEnds(t *testing.T) {
 	_, err = s.RenewSession(t.Context(), own(embedAt), session, unlimited)
 	require.ErrorIs(t, err, embed.ErrSessionInvalid)
 	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []embed.TokenID{""}).Return(nil, nil)
-	_, err = s.Verify(t.Context(), embedder("ann"), session)
+	_, _, err = s.Verify(t.Context(), embedder("ann"), session)
 	require.ErrorIs(t, err, embed.ErrSessionNotFound)
 	draft.DeletedAt = embedAt
 	_, err = s.Resume(t.Context(), own(embedAt), session, unlimited)

@@ -2,6 +2,7 @@ package embeds
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -22,6 +24,10 @@ type UseConnection func(ctx context.Context, by identity.Actor, id connection.ID
 // Repliers are the adapters that ask an organisation's endpoints, by the kind of their connection.
 type Repliers map[connection.Kind]ports.Replier
 
+// Forward passes a finished turn on to a webhook of by's workspace, and does not wait for it. lost is called if the
+// turn does not arrive.
+type Forward func(by identity.Actor, hook webhook.ID, t *ports.Turn, lost func())
+
 // Replies relays the messages of visitors to reply endpoints. It stores neither messages nor replies.
 type Replies struct {
 	embeds    *Service
@@ -31,6 +37,7 @@ type Replies struct {
 	use       UseConnection
 	repliers  Repliers
 	feedback  ports.PromptFeedback
+	forward   Forward
 }
 
 // Effective returns what a model gets, with values for variables of its prompt; key decides which version a rollout
@@ -45,10 +52,11 @@ type Effective func(
 // same database.
 func NewReplies(
 	counts ports.EmbedReplies, feedback ports.PromptFeedback, embeds *Service, e Effective, u UseConnection, r Repliers,
+	forward Forward,
 ) *Replies {
 	return &Replies{
 		embeds: embeds, counts: &replyCounts{store: counts, reserved: map[countedFor]*counted{}}, effective: e, use: u,
-		repliers: r, feedback: feedback,
+		repliers: r, feedback: feedback, forward: forward,
 		outcomes: &outcomes{chats: map[repliedChat]replied{}, failures: map[usedToken]map[failedBy]int64{}},
 	}
 }
@@ -62,6 +70,8 @@ type Asking struct {
 	pass    embed.Pass
 
 	afterFailures bool // the template's latest reply failed
+
+	transcripts webhook.ID // which gets the turn; empty: none
 }
 
 // Ask admits a visitor's message and counts it. Everything that the endpoint gets besides the message comes from the
@@ -82,31 +92,20 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Ques
 		return nil, embed.ErrNoReplies
 	}
 	by := identity.System(v.Org, e.Template.Workspace, "embedded chat", v.At)
-	t, err := s.embeds.chats.Get(ctx, by, e.Template.ID)
+	t, effective, err := s.served(ctx, by, e.Template.ID, pass)
 	if err != nil {
 		return nil, err
 	}
-	view := *t
-	if pass.Draft == "" {
-		view.Content = t.Served()
-	}
-	t = &view
 	a := &Asking{replies: s, by: by, pass: pass, reply: t.Reply, afterFailures: t.Replies.Failures > 0,
 		request: ports.ReplyRequest{
 			ID: id.New("msg"), Template: t.ID, Token: pass.Token, Origin: pass.Origin, Visitor: pass.Visitor,
-			Signed: pass.Signed, Session: pass.ID,
-			ModelName: t.Reply.Model, Question: q,
+			Signed: pass.Signed, Attributes: json.RawMessage(pass.Attributes), Session: pass.ID,
+			ModelName: t.Reply.Model, Question: q, Effective: effective,
 		}}
-	a.request.Effective, err = s.effective(ctx, by, t, nil, pass.ID)
-	if errors.Is(err, chat.ErrPromptGone) || chat.IsUnfilled(err) {
-		err = embed.ErrNoReplies // a chat without its instructions could say anything
-	}
-	if err != nil {
-		return nil, err
-	}
 	if pass.Draft != "" {
 		return a, nil
 	}
+	a.transcripts = t.Transcripts
 	isCounted, err := s.counts.take(ctx, &e.Token, v, pass)
 	if err == nil && !isCounted {
 		tomorrow := v.At.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -115,8 +114,57 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Ques
 	return a, err
 }
 
+// served returns a template as a visitor with a pass gets it, and what a model gets for them. Returns
+// embed.ErrNoReplies if there are no instructions, because the chat could then say anything.
+func (s *Replies) served(
+	ctx context.Context, by identity.Actor, id chat.ID, pass embed.Pass,
+) (*chat.Template, chat.Effective, error) {
+	t, err := s.embeds.chats.Get(ctx, by, id)
+	if err != nil {
+		return nil, chat.Effective{}, err
+	}
+	view := *t
+	if pass.Draft == "" {
+		view.Content = t.Served()
+	}
+	values, err := view.Reply.ValuesOf(pass.Attributes)
+	if err != nil {
+		return nil, chat.Effective{}, err
+	}
+	e, err := s.effective(ctx, by, &view, values, pass.ID)
+	if chat.IsUnfilled(err) && len(values) > 0 { // attributes that fit no variable change nothing
+		e, err = s.effective(ctx, by, &view, nil, pass.ID)
+	}
+	if errors.Is(err, chat.ErrPromptGone) || chat.IsUnfilled(err) {
+		err = embed.ErrNoReplies
+	}
+	return &view, e, err
+}
+
+// Verify is Service.Verify. It also returns the prompt version that replies to the session; nil if none does.
+func (s *Replies) Verify(ctx context.Context, by identity.Actor, session string) (
+	*Session, *chat.PromptVersion, error,
+) {
+	found, err := s.embeds.Verify(ctx, by, session)
+	if err != nil || !found.Embedding.Template.Reply.Answers() {
+		return found, nil, err
+	}
+	system := identity.System(by.Org, by.Workspace, "embedded chat", by.At)
+	_, e, err := s.served(ctx, system, found.Embedding.Template.ID, found.Pass)
+	if errors.Is(err, embed.ErrNoReplies) {
+		return found, nil, nil
+	}
+	return found, e.Prompt, err
+}
+
 // Pass returns the session of the visitor, which must continue as long as the answer.
 func (a *Asking) Pass() embed.Pass { return a.pass }
+
+// Conversation returns the conversation's name.
+func (a *Asking) Conversation() string { return a.request.Question.Conversation }
+
+// Prompt returns the prompt version that replies; nil if the instructions are the template's own.
+func (a *Asking) Prompt() *chat.PromptVersion { return a.request.Prompt }
 
 // Connection returns the connection that replies, for the log.
 func (a *Asking) Connection() connection.ID { return a.reply.Connection }
@@ -124,7 +172,9 @@ func (a *Asking) Connection() connection.ID { return a.reply.Connection }
 // Answer relays the message, and passes each piece of the reply to yield, but reasoning only if the template shows it.
 // Errors are an embed.ReplyFailure with a cause for the log, the error of yield, or the context's.
 func (a *Asking) Answer(ctx context.Context, yield func(embed.Piece) error) error {
+	var t transcript
 	visible := func(p embed.Piece) error {
+		t.add(a, p)
 		if p.Part == embed.PartReasoning && !a.reply.ShowReasoning {
 			return nil
 		}
@@ -143,6 +193,9 @@ func (a *Asking) Answer(ctx context.Context, yield func(embed.Piece) error) erro
 	}
 	if a.pass.Draft == "" && ctx.Err() == nil { // a preview, or a visitor who left, says nothing about the endpoint
 		a.replies.outcomes.add(a, err)
+	}
+	if err == nil {
+		t.forward(a)
 	}
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 	"github.com/atrium-hq/atrium/ports/mocks"
 	"github.com/atrium-hq/atrium/test/support/assert"
@@ -34,6 +35,11 @@ type replyStage struct {
 	reply    chat.Reply
 	failure  error // of the effective instructions
 	replies  chat.ReplyRun
+
+	values      []map[string]any // of the prompt's variables, each time that instructions were made
+	transcripts webhook.ID       // of the template
+	turns       []*ports.Turn    // that were forwarded
+	lost        []func()         // of each
 }
 
 func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
@@ -56,14 +62,23 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 		return do(ctx, nil, ports.Target{Credential: credential})
 	}
 	effective := func(
-		_ context.Context, by identity.Actor, t *chat.Template, _ map[string]any, key string,
+		_ context.Context, by identity.Actor, t *chat.Template, values map[string]any, key string,
 	) (chat.Effective, error) {
-		s.key = key
+		s.key, s.values = key, append(s.values, values)
+		if values["plan"] == "other" {
+			return chat.Effective{}, prompt.ErrInvalidVariables
+		}
 		instructions := t.Instructions + " in " + string(by.Workspace)
 		return chat.Effective{Instructions: instructions, Prompt: s.version}, s.failure
 	}
 	s.Replies = embeds.NewReplies(s.counts, s.feedback, s.Service, effective, use,
-		embeds.Repliers{connection.OpenAICompatible: s.replier})
+		embeds.Repliers{connection.OpenAICompatible: s.replier},
+		func(by identity.Actor, to webhook.ID, turn *ports.Turn, lost func()) {
+			if by.Workspace != "acme" || by.Org != "org" || to != s.transcripts {
+				t.Errorf("a turn is forwarded to %s by %+v", to, by)
+			}
+			s.turns, s.lost = append(s.turns, turn), append(s.lost, lost)
+		})
 	return s
 }
 
@@ -78,7 +93,7 @@ func (s *replyStage) askAs(ctx context.Context, visit embeds.Visit, content chat
 	s.embeds.EXPECT().ByIDs(gomock.Any(), identity.OrgID("org"), []embed.TokenID{s.token.ID}).Return(
 		map[embed.TokenID]*embed.Embedding{s.token.ID: e}, nil)
 	t := s.template()
-	t.Content, t.Replies = content, s.replies
+	t.Content, t.Replies, t.Transcripts = content, s.replies, s.transcripts
 	t.Reply = s.reply
 	s.chats.EXPECT().Get(gomock.Any(), gomock.Any(), chat.ID("ctpl")).AnyTimes().Return(t, nil)
 	return s.Ask(ctx, visit, s.session, embed.Question{Text: "Where?"}, unlimited)

@@ -46,6 +46,8 @@ type SessionRequest struct {
 	Visitor string // the visitor's name according to the site; Atrium does not use it
 
 	Signature string // with which the site's backend vouches for the visitor; empty: it does not
+
+	Attributes string // of the visitor, which the signature covers: a JSON object; empty: none
 }
 
 // Session is a visitor's session.
@@ -84,6 +86,9 @@ func (s *Service) Ticket(
 
 // OpenSession exchanges a token's secret for a session.
 func (s *Service) OpenSession(ctx context.Context, v Visit, r SessionRequest, limit Limit) (*Session, error) {
+	if err := embed.CheckAttributes(r.Attributes); err != nil {
+		return nil, err
+	}
 	e, by, err := s.embedding(ctx, v, r.Secret)
 	if err != nil {
 		return nil, err
@@ -109,10 +114,10 @@ func (s *Service) OpenSession(ctx context.Context, v Visit, r SessionRequest, li
 		origin = ticket.Origin
 	}
 	pass, err := e.Session(by, origin, isFramed, r.Visitor, v.At)
-	if err == nil && r.Signature != "" && !isSigned {
+	if err == nil && (r.Signature != "" || r.Attributes != "") && !isSigned {
 		err = embed.ErrVisitorSignature // and not as if it were missing: the site would not notice
 	}
-	pass.Signed = isSigned
+	pass.Signed, pass.Attributes = isSigned, r.Attributes
 	if err == nil {
 		err = e.Serve(pass)
 	}
@@ -132,8 +137,8 @@ func (s *Service) vouched(t *embed.Token, r SessionRequest, now time.Time) bool 
 	if r.Signature == "" {
 		return false
 	}
-	return embed.VouchedFor(s.visitorSecret(t, t.Hash), r.Visitor, r.Signature, now) ||
-		(now.Before(t.PreviousUntil) && embed.VouchedFor(s.visitorSecret(t, t.Previous), r.Visitor, r.Signature, now))
+	return embed.VouchedFor(s.visitorSecret(t, t.Hash), r.Visitor, r.Attributes, r.Signature, now) ||
+		(now.Before(t.PreviousUntil) && embed.VouchedFor(s.visitorSecret(t, t.Previous), r.Visitor, r.Attributes, r.Signature, now))
 }
 
 // embedding returns what a token's secret opens.

@@ -293,7 +293,7 @@ func TestUseIsNotedOnceAMinute(t *testing.T) {
 func TestATokenCanRequireSignedVisitors(t *testing.T) {
 	s := newEmbedService(t)
 	unsigned := s.session(t, shopVisit(), "")
-	signature := embed.SignVisitor(s.VisitorSecret(&s.token), "42", embedAt.Add(time.Hour))
+	signature := embed.SignVisitor(s.VisitorSecret(&s.token), "42", "", embedAt.Add(time.Hour))
 	s.token.RequireSigned = true
 	open := func(r embeds.SessionRequest) (*embeds.Session, error) {
 		s.expectBySecret()
@@ -330,7 +330,7 @@ func TestPreflightsAskTheStore(t *testing.T) {
 
 func TestASignedVisitorIsMarked(t *testing.T) {
 	s, errLimit := newEmbedService(t), errors.New("too many")
-	signedText := embed.SignVisitor(s.VisitorSecret(&s.token), "42", embedAt.Add(time.Hour))
+	signedText := embed.SignVisitor(s.VisitorSecret(&s.token), "42", "", embedAt.Add(time.Hour))
 	ask := func(visitor, signature string, limit embeds.Limit) (*embeds.Session, error) {
 		s.expectBySecret()
 		return s.OpenSession(t.Context(), shopVisit(), embeds.SessionRequest{Secret: s.secret.Reveal(),
@@ -387,7 +387,7 @@ func TestASignedVisitorIsMarked(t *testing.T) {
 	s.token.Previous = secret.NewToken(embed.SecretPrefix).Hash()
 	earlier := s.token
 	earlier.Hash = s.token.Previous
-	endedText := embed.SignVisitor(s.VisitorSecret(&earlier), "42", embedAt.Add(time.Hour))
+	endedText := embed.SignVisitor(s.VisitorSecret(&earlier), "42", "", embedAt.Add(time.Hour))
 	_, err = ask("42", endedText, expects(""))
 	require.ErrorIs(t, err, embed.ErrVisitorSignature)
 }

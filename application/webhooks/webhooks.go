@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -30,6 +31,7 @@ type Service struct {
 
 // Deps are a Service's dependencies other than its store.
 type Deps struct {
+	Atomic     ports.Atomic
 	Events     ports.Events
 	Workspaces ports.Workspaces
 	Keys       Keys
@@ -163,13 +165,28 @@ func (s *Service) Confirm(
 	})
 }
 
-// Delete ends an endpoint, and its deliveries.
+// Delete ends an endpoint, its deliveries, and the transcripts of chats that it gets.
 func (s *Service) Delete(ctx context.Context, by identity.Actor, endpoint webhook.ID, match revision.Match) error {
-	_, err := s.webhooks.Update(ctx, by, endpoint, func(e *webhook.Endpoint, _ int64) error {
-		return e.Delete(by,
-			match)
+	return s.deps.Atomic.Atomically(ctx, func(tx ports.Stores) error {
+		if _, err := tx.Webhooks.Update(ctx, by, endpoint, func(e *webhook.Endpoint, _ int64) error {
+			return e.Delete(by, match)
+		}); err != nil {
+			return err
+		}
+		all, err := tx.ChatLists.Forwarding(ctx, by.Workspace, endpoint)
+		if err != nil {
+			return err
+		}
+		for _, id := range all {
+			if _, err := tx.Chats.Update(ctx, by, id, func(t *chat.Template) error {
+				t.EndTranscripts(by)
+				return nil
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
-	return err
 }
 
 // Rotate gives an endpoint another signing key, which is shown only once. The previous key also signs during grace.

@@ -10,6 +10,7 @@ import (
 	"github.com/golang/mock/gomock"
 
 	"github.com/atrium-hq/atrium/application/webhooks"
+	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/job"
@@ -35,6 +36,8 @@ type mockedService struct {
 	sealer  *mocks.MockCredentialSealer
 	sender  *mocks.MockWebhookSender
 	people  *mocks.MockWorkspaces
+	chats   *mocks.MockChats     // in a transaction
+	lists   *mocks.MockChatLists // the same
 	mailer  *mocks.MockMailer
 	jobs    []job.Job // that settling queued
 	service *webhooks.Service
@@ -48,7 +51,14 @@ func newMocked(t *testing.T) *mockedService {
 		store: mocks.NewMockWebhooks(c), queue: mocks.NewMockWebhookQueue(c), events: mocks.NewMockEvents(c),
 		sealer: mocks.NewMockCredentialSealer(c), sender: mocks.NewMockWebhookSender(c),
 		people: mocks.NewMockWorkspaces(c), mailer: mocks.NewMockMailer(c),
+		chats: mocks.NewMockChats(c), lists: mocks.NewMockChatLists(c),
 	}
+	atomic := mocks.NewMockAtomic(c)
+	atomic.EXPECT().Atomically(gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, act func(ports.Stores) error) error {
+			return act(ports.Stores{Webhooks: s.store,
+				ChatStores: ports.ChatStores{Chats: s.chats, ChatLists: s.lists}})
+		})
 	s.sealer.EXPECT().Digest("webhook secret", gomock.Any(), gomock.Any()).DoAndReturn(
 		func(_ string, parts ...[]byte) (key [32]byte) {
 			copy(key[:], bytes.Join(parts, nil))
@@ -57,7 +67,7 @@ func newMocked(t *testing.T) *mockedService {
 	keys := webhooks.NewKeys(s.sealer)
 	egress := func(identity.OrgID) identity.Egress { return identity.Egress{} }
 	s.service = webhooks.NewService(s.store, webhooks.Deps{
-		Events: s.events, Workspaces: s.people,
+		Atomic: atomic, Events: s.events, Workspaces: s.people,
 		Keys: keys, Sender: s.sender, Egress: egress, Mailer: s.mailer,
 	})
 	s.deliver = webhooks.NewDeliverer(s.queue, s.events, keys, s.sender, egress)
@@ -119,8 +129,15 @@ func TestEndpointsAreListedChangedRotatedAndDeletedByAdmins(t *testing.T) {
 		!bytes.HasPrefix(key, []byte("whk_12")) {
 		t.Errorf("%q, %v", key, err)
 	}
-	if err := s.service.Delete(t.Context(), admin, e.ID, nil); err != nil || !e.Deleted {
-		t.Errorf("%+v, %v", e, err)
+	template := &chat.Template{ID: "ctpl_1", Transcripts: e.ID}
+	s.lists.EXPECT().Forwarding(gomock.Any(), admin.Workspace, e.ID).Return([]chat.ID{"ctpl_1"}, nil)
+	s.chats.EXPECT().Update(gomock.Any(), admin, chat.ID("ctpl_1"), gomock.Any()).DoAndReturn(func(_ context.Context,
+		_ identity.Actor, _ chat.ID, change func(*chat.Template) error) (*chat.Template, error) {
+		return template, change(template)
+	})
+	if err := s.service.Delete(t.Context(), admin, e.ID, nil); err != nil || !e.Deleted ||
+		template.Transcripts != "" || len(template.Recorded()) != 1 {
+		t.Errorf("%+v, %+v, %v", e, template, err)
 	}
 	member := admin
 	member.Role = identity.Member

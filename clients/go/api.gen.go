@@ -15,252 +15,251 @@ var _, _ = json.Valid, errors.New
 
 // The codes of errors. Compare them with errors.Is: errors.Is(err, atrium.CodeNameTaken).
 const (
-	CodeActivationGated                Code = "activation_gated"                 // Activation needs approvals or checks
-	CodeActivationRequestEnded         Code = "activation_request_ended"         // Activation request ended
-	CodeActivationRequestLimitReached  Code = "activation_request_limit_reached" // Too many activation requests
-	CodeActivationRequestNotFound      Code = "activation_request_not_found"     // No such activation request
-	CodeActivationRequested            Code = "activation_requested"             // Activation requested already
-	CodeActiveChanged                  Code = "active_changed"                   // Active version changed
-	CodeAddOnNotFound                  Code = "add_on_not_found"                 // Add-on not found
-	CodeAddOnUnavailable               Code = "add_on_unavailable"               // Add-on unavailable
-	CodeAddressNotAllowed              Code = "address_not_allowed"              // Address not allowed
-	CodeAddressUnconfirmed             Code = "address_unconfirmed"              // Address not confirmed
-	CodeAlreadyAttached                Code = "already_attached"                 // Already attached
-	CodeAlreadyMember                  Code = "already_member"                   // Already a member
-	CodeAlreadyShared                  Code = "already_shared"                   // Already shared
-	CodeAmbiguousHost                  Code = "ambiguous_host"                   // Ambiguous host
-	CodeAmountTooLarge                 Code = "amount_too_large"                 // Amount too large
-	CodeAPIKeyInactive                 Code = "api_key_inactive"                 // API key inactive
-	CodeAPIKeyNotFound                 Code = "api_key_not_found"                // API key not found
-	CodeBaseOutdated                   Code = "base_outdated"                    // Base outdated
-	CodeBillingAddressInvalid          Code = "billing_address_invalid"          // Invalid billing address
-	CodeBillingRoleRequired            Code = "billing_role_required"            // Not allowed to manage payments
-	CodeBodyTooLarge                   Code = "body_too_large"                   // Body too large
-	CodeCardDeclined                   Code = "card_declined"                    // Card declined
-	CodeChangeScheduled                Code = "change_scheduled"                 // Change scheduled
-	CodeChatMemberNotFound             Code = "chat_member_not_found"            // Chat member not found
-	CodeChatPromptGone                 Code = "chat_prompt_gone"                 // Prompt gone
-	CodeChatTemplateForbidden          Code = "chat_template_forbidden"          // Not allowed on this chat template
-	CodeChatTemplateNotFound           Code = "chat_template_not_found"          // Chat template not found
-	CodeChatVersionNotFound            Code = "chat_version_not_found"           // Chat version not found
-	CodeCheckLimitReached              Code = "check_limit_reached"              // Too many checks
-	CodeConnectionForbidden            Code = "connection_forbidden"             // Not allowed on this connection
-	CodeConnectionLimitReached         Code = "connection_limit_reached"         // Too many connections
-	CodeConnectionNotFound             Code = "connection_not_found"             // Connection not found
-	CodeConnectionNotRevoked           Code = "connection_not_revoked"           // Connection not revoked
-	CodeConnectionRevoked              Code = "connection_revoked"               // Connection revoked
-	CodeConsentEnded                   Code = "consent_ended"                    // Consent ended
-	CodeConsentIncomplete              Code = "consent_incomplete"               // Consent incomplete
-	CodeConsentInvalid                 Code = "consent_invalid"                  // Consent invalid
-	CodeConsentNotOffered              Code = "consent_not_offered"              // Consent not offered
-	CodeContractBreak                  Code = "contract_break"                   // Contract break
-	CodeCopyTooLarge                   Code = "copy_too_large"                   // Copy too large
-	CodeCredentialChanged              Code = "credential_changed"               // Credential changed
-	CodeCreditPackNotFound             Code = "credit_pack_not_found"            // Credit pack not found
-	CodeCreditPackUnavailable          Code = "credit_pack_unavailable"          // Credit pack unavailable
-	CodeCrossOrigin                    Code = "cross_origin"                     // Page of another origin
-	CodeCurrencyConflict               Code = "currency_conflict"                // Currency conflict
-	CodeDailyRepliesReached            Code = "daily_replies_reached"            // Daily limit of replies
-	CodeDeviceLimitReached             Code = "device_limit_reached"             // Too many devices
-	CodeEmbedAnswerNotFound            Code = "embed_answer_not_found"           // No such answer
-	CodeEmbedAnswerRated               Code = "embed_answer_rated"               // Answer rated before
-	CodeEmbedSessionInvalid            Code = "embed_session_invalid"            // Invalid embed session
-	CodeEmbedSessionNotFound           Code = "embed_session_not_found"          // No such session
-	CodeEmbedTicketInvalid             Code = "embed_ticket_invalid"             // Invalid ticket
-	CodeEmbedTokenInvalid              Code = "embed_token_invalid"              // Invalid embed token
-	CodeEmbedTokenNotFound             Code = "embed_token_not_found"            // Embed token not found
-	CodeErasureNotFound                Code = "erasure_not_found"                // Erasure not found
-	CodeFeedbackKindMismatch           Code = "feedback_kind_mismatch"           // Another kind of feedback
-	CodeFeedbackLimitReached           Code = "feedback_limit_reached"           // Too much different feedback
-	CodeFileTooLarge                   Code = "file_too_large"                   // File too large
-	CodeFolderForbidden                Code = "folder_forbidden"                 // Not allowed on this folder
-	CodeFolderTooLarge                 Code = "folder_too_large"                 // Folder too large
-	CodeForbidden                      Code = "forbidden"                        // Not allowed
-	CodeGatewayAccessDenied            Code = "gateway_access_denied"            // Payment gateway denies access
-	CodeGatewayError                   Code = "gateway_error"                    // Payment gateway failed
-	CodeGatewayNotFound                Code = "gateway_not_found"                // Gateway not found
-	CodeGatewayTimeout                 Code = "gateway_timeout"                  // Payment gateway timed out
-	CodeGatewayUnavailable             Code = "gateway_unavailable"              // Payment gateway unavailable
-	CodeGroupNotFound                  Code = "group_not_found"                  // Group not found
-	CodeHeaderUncertain                Code = "header_uncertain"                 // Header uncertain
-	CodeHTTPSRequired                  Code = "https_required"                   // HTTPS required
-	CodeIdempotencyAnswerErased        Code = "idempotency_answer_erased"        // Response not kept
-	CodeIdempotencyInFlight            Code = "idempotency_in_flight"            // Call in progress
-	CodeIdempotencyKeyReused           Code = "idempotency_key_reused"           // Idempotency-Key reused
-	CodeInUse                          Code = "in_use"                           // In use
-	CodeIncludeCycle                   Code = "include_cycle"                    // Include cycle
-	CodeIncludeNotFound                Code = "include_not_found"                // Include not found
-	CodeIncludeNotText                 Code = "include_not_text"                 // Include is no text
-	CodeIncludeTooDeep                 Code = "include_too_deep"                 // Includes nested too deep
-	CodeIncludeTooLarge                Code = "include_too_large"                // Includes too large
-	CodeInsufficientUserAuthentication Code = "insufficient_user_authentication" // Sign in again at the provider
-	CodeIntentNotFound                 Code = "intent_not_found"                 // Intent not found
-	CodeIntentState                    Code = "intent_state"                     // Wrong intent state
-	CodeInternal                       Code = "internal"                         // Internal error
-	CodeInvalidCursor                  Code = "invalid_cursor"                   // Invalid cursor
-	CodeInvalidFields                  Code = "invalid_fields"                   // Invalid fields
-	CodeInvalidItemConfig              Code = "invalid_item_config"              // Invalid configuration
-	CodeInvalidLimit                   Code = "invalid_limit"                    // Invalid limit
-	CodeInvalidParameter               Code = "invalid_parameter"                // Invalid parameter
-	CodeInvalidVariables               Code = "invalid_variables"                // Invalid variables
-	CodeInvitationEmailMismatch        Code = "invitation_email_mismatch"        // Invitation for another address
-	CodeInvitationExpired              Code = "invitation_expired"               // Invitation expired
-	CodeInvitationNotFound             Code = "invitation_not_found"             // Invitation not found
-	CodeInvitationRoleRequired         Code = "invitation_role_required"         // Not allowed to invite
-	CodeInvoiceNotFound                Code = "invoice_not_found"                // Invoice not found
-	CodeInvoiceNotPayable              Code = "invoice_not_payable"              // Invoice not payable
-	CodeInvoiceUnpaid                  Code = "invoice_unpaid"                   // Invoice unpaid
-	CodeKeyUnsupported                 Code = "key_unsupported"                  // Key not supported
-	CodeKindNotOffered                 Code = "kind_not_offered"                 // Kind not offered
-	CodeLabelChanged                   Code = "label_changed"                    // Label changed
-	CodeLabelLimitReached              Code = "label_limit_reached"              // Too many labels
-	CodeLabelNotFound                  Code = "label_not_found"                  // Label not found
-	CodeLastOperator                   Code = "last_operator"                    // Last operator
-	CodeLastOwner                      Code = "last_owner"                       // Last owner
-	CodeLastPasskey                    Code = "last_passkey"                     // Last passkey
-	CodeLogoutTokenInvalid             Code = "logout_token_invalid"             // Invalid logout token
-	CodeMailNotConfigured              Code = "mail_not_configured"              // No mail server
-	CodeMalformedJSON                  Code = "malformed_json"                   // Malformed JSON
-	CodeMalformedRequest               Code = "malformed_request"                // Malformed request
-	CodeMappingInvalid                 Code = "mapping_invalid"                  // Invalid mapping
-	CodeMemberLimitReached             Code = "member_limit_reached"             // Too many members
-	CodeMemberNotFound                 Code = "member_not_found"                 // Member not found
-	CodeMethodNotAllowed               Code = "method_not_allowed"               // Method not allowed
-	CodeMissingVariables               Code = "missing_variables"                // Missing variables
-	CodeNameTaken                      Code = "name_taken"                       // Name taken
-	CodeNoActiveSubscription           Code = "no_active_subscription"           // No subscription
-	CodeNoSession                      Code = "no_session"                       // No session
-	CodeNotASheet                      Code = "not_a_sheet"                      // Not a sheet
-	CodeNotAcceptable                  Code = "not_acceptable"                   // Not acceptable
-	CodeNotFound                       Code = "not_found"                        // Not found
-	CodeNotInTrial                     Code = "not_in_trial"                     // Not in a trial
-	CodeNotSourceOwner                 Code = "not_source_owner"                 // Not the owner of the data source
-	CodeOnlyOwner                      Code = "only_owner"                       // Only owner
-	CodeOperatorByRules                Code = "operator_by_rules"                // Operator by claim rules
-	CodeOriginNotAllowed               Code = "origin_not_allowed"               // Site not allowed
-	CodeOutOfMemory                    Code = "out_of_memory"                    // Out of memory
-	CodeOwnerShare                     Code = "owner_share"                      // Owner needs no share
-	CodeOwnerStays                     Code = "owner_stays"                      // Owner cannot be removed
-	CodePasskeyExists                  Code = "passkey_exists"                   // Passkey exists
-	CodePasskeyInvalid                 Code = "passkey_invalid"                  // Invalid passkey
-	CodePasskeyNotFound                Code = "passkey_not_found"                // Passkey not found
-	CodePasskeyRefused                 Code = "passkey_refused"                  // Passkey refused
-	CodePasskeysUnavailable            Code = "passkeys_unavailable"             // No passkeys here
-	CodePaymentMethodExpired           Code = "payment_method_expired"           // Payment method expired
-	CodePaymentMethodInUse             Code = "payment_method_in_use"            // Payment method in use
-	CodePaymentMethodNotFound          Code = "payment_method_not_found"         // Payment method not found
-	CodePaymentMethodRequired          Code = "payment_method_required"          // Payment method required
-	CodePaymentPending                 Code = "payment_pending"                  // Change in progress
-	CodePaymentsNotConfigured          Code = "payments_not_configured"          // Payments not configured
-	CodePaymentsPaused                 Code = "payments_paused"                  // Payments paused
-	CodePermissionDenied               Code = "permission_denied"                // Permission denied
-	CodePersonalKeysForbidden          Code = "personal_keys_forbidden"          // Personal API keys not allowed
-	CodePlanLimitReached               Code = "plan_limit_reached"               // Plan limit reached
-	CodePlanNotFound                   Code = "plan_not_found"                   // Plan not found
-	CodePlanUnavailable                Code = "plan_unavailable"                 // Plan unavailable
-	CodePresenceNotFound               Code = "presence_not_found"               // Presence not found
-	CodePresenceNotOwn                 Code = "presence_not_own"                 // Not your presence
-	CodePreviewNotFound                Code = "preview_not_found"                // Preview not found
-	CodePreviewOutdated                Code = "preview_outdated"                 // Preview outdated
-	CodePreviewRateLimited             Code = "preview_rate_limited"             // Too many previews
-	CodeProbeFailed                    Code = "probe_failed"                     // Probe failed
-	CodeProbeRateLimited               Code = "probe_rate_limited"               // Too many probes
-	CodePromotionCodeInvalid           Code = "promotion_code_invalid"           // Invalid promotion code
-	CodePromotionCodeRateLimited       Code = "promotion_code_rate_limited"      // Too many promotion codes
-	CodePromptTemplateForbidden        Code = "prompt_template_forbidden"        // Not allowed on this prompt template
-	CodePromptTemplateNotFound         Code = "prompt_template_not_found"        // Prompt template not found
-	CodePromptUnavailable              Code = "prompt_unavailable"               // Prompt unavailable
-	CodePromptVersionNotFound          Code = "prompt_version_not_found"         // Prompt version not found
-	CodeProviderFailed                 Code = "provider_failed"                  // Provider failed
-	CodeProviderNotFound               Code = "provider_not_found"               // Provider not found
-	CodePublishedChanged               Code = "published_changed"                // Published version changed
-	CodeQuotaExceeded                  Code = "quota_exceeded"                   // Quota exceeded
-	CodeRateLimited                    Code = "rate_limited"                     // Too many requests
-	CodeRenderTooLarge                 Code = "render_too_large"                 // Rendered prompt too large
-	CodeRepliesNotConfigured           Code = "replies_not_configured"           // No replies
-	CodeReplyConnectionUnavailable     Code = "reply_connection_unavailable"     // Connection not available
-	CodeReportSignatureInvalid         Code = "report_signature_invalid"         // Invalid signature
-	CodeRequiredClaimMissing           Code = "required_claim_missing"           // Required claim missing
-	CodeRevisionMismatch               Code = "revision_mismatch"                // Revision mismatch
-	CodeRoleCeiling                    Code = "role_ceiling"                     // Above your own role
-	CodeRolloutLimitReached            Code = "rollout_limit_reached"            // Too many rollouts
-	CodeRowsNotCompared                Code = "rows_not_compared"                // Rows not compared
-	CodeRowsUnsupported                Code = "rows_unsupported"                 // Rows not supported
-	CodeScopeRequired                  Code = "scope_required"                   // Scope required
-	CodeSeatsInUse                     Code = "seats_in_use"                     // Seats in use
-	CodeSecondFactorRequired           Code = "second_factor_required"           // Second factor required
-	CodeSessionNotFound                Code = "session_not_found"                // Session not found
-	CodeSessionRequired                Code = "session_required"                 // Session required
-	CodeSetupIntentRateLimited         Code = "setup_intent_rate_limited"        // Too many setup intents
-	CodeShareLimitReached              Code = "share_limit_reached"              // Too many shares
-	CodeShareNotFound                  Code = "share_not_found"                  // Share not found
-	CodeSheetNotFound                  Code = "sheet_not_found"                  // Sheet not found
-	CodeSheetNotShared                 Code = "sheet_not_shared"                 // Sheet not shared
-	CodeSignInLinkInvalid              Code = "sign_in_link_invalid"             // Invalid sign-in
-	CodeSignInNotConfigured            Code = "sign_in_not_configured"           // Sign-in not configured
-	CodeSignInRefused                  Code = "sign_in_refused"                  // Sign-in refused
-	CodeSignInRequired                 Code = "sign_in_required"                 // Sign in to accept
-	CodeSignInStateInvalid             Code = "sign_in_state_invalid"            // Sign-in not begun here
-	CodeSignUpClosed                   Code = "sign_up_closed"                   // Sign-up closed
-	CodeSlugTaken                      Code = "slug_taken"                       // Slug taken
-	CodeSourceChanged                  Code = "source_changed"                   // Data source changed
-	CodeSourceForbidden                Code = "source_forbidden"                 // Not allowed on this data source
-	CodeSourceLimitReached             Code = "source_limit_reached"             // Too many data sources
-	CodeSourceNotFound                 Code = "source_not_found"                 // Data source not found
-	CodeSourcePaused                   Code = "source_paused"                    // Data source paused
-	CodeSourceUnmapped                 Code = "source_unmapped"                  // Data source unmapped
-	CodeStepUpRequired                 Code = "step_up_required"                 // Confirm it is you
-	CodeStreamLimitReached             Code = "stream_limit_reached"             // Too many streams
-	CodeSubscriptionEnds               Code = "subscription_ends"                // Subscription ends
-	CodeSubscriptionExists             Code = "subscription_exists"              // Subscription exists
-	CodeSubscriptionNotActive          Code = "subscription_not_active"          // Subscription not active
-	CodeSubscriptionPaused             Code = "subscription_paused"              // Subscription paused
-	CodeSubscriptionUnrecognized       Code = "subscription_unrecognized"        // Subscription unrecognized
-	CodeTabNotFound                    Code = "tab_not_found"                    // Tab not found
-	CodeTableNotFound                  Code = "table_not_found"                  // Table not found
-	CodeTableUnreadable                Code = "table_unreadable"                 // Table unreadable
-	CodeTaxIDInvalid                   Code = "tax_id_invalid"                   // Invalid tax id
-	CodeTemplateNotPublished           Code = "template_not_published"           // Chat not published
-	CodeTestCardRequired               Code = "test_card_required"               // Test card required
-	CodeTimeout                        Code = "timeout"                          // Timed out
-	CodeTooManyReads                   Code = "too_many_reads"                   // Too many pending reads
-	CodeTransferRefused                Code = "transfer_refused"                 // Transfer refused
-	CodeTrialUsed                      Code = "trial_used"                       // Trial used
-	CodeUnauthenticated                Code = "unauthenticated"                  // Not authenticated
-	CodeUnavailable                    Code = "unavailable"                      // Unavailable
-	CodeUndeclaredVariable             Code = "undeclared_variable"              // Undeclared variable
-	CodeUnknownFeature                 Code = "unknown_feature"                  // Unknown feature
-	CodeUnknownHost                    Code = "unknown_host"                     // Unknown host
-	CodeUnknownParameter               Code = "unknown_parameter"                // Unknown query parameter
-	CodeUnknownRegistryItem            Code = "unknown_registry_item"            // Not in the registry
-	CodeUnknownSourceType              Code = "unknown_source_type"              // Unknown data source type
-	CodeUnknownWorkflow                Code = "unknown_workflow"                 // Unknown workflow
-	CodeUnsupportedFormat              Code = "unsupported_format"               // Unsupported format
-	CodeUnsupportedMediaType           Code = "unsupported_media_type"           // Unsupported media type
-	CodeUnsupportedSyntax              Code = "unsupported_syntax"               // Unsupported syntax
-	CodeUpstreamFailed                 Code = "upstream_failed"                  // Upstream failed
-	CodeUpstreamTimeout                Code = "upstream_timeout"                 // Upstream timed out
-	CodeURLNotAllowed                  Code = "url_not_allowed"                  // URL not allowed
-	CodeUsageBelowZero                 Code = "usage_below_zero"                 // Usage below zero
-	CodeUserNotFound                   Code = "user_not_found"                   // User not found
-	CodeUserNotInWorkspace             Code = "user_not_in_workspace"            // User not in the workspace
-	CodeVersionActive                  Code = "version_active"                   // Version active
-	CodeVersionFrozen                  Code = "version_frozen"                   // Version frozen
-	CodeVersionInRollout               Code = "version_in_rollout"               // Version in a rollout
-	CodeVisitorSignatureInvalid        Code = "visitor_signature_invalid"        // Invalid visitor signature
-	CodeVisitorSignatureRequired       Code = "visitor_signature_required"       // Visitor signature required
-	CodeWebhookDeliveryNotFound        Code = "webhook_delivery_not_found"       // Delivery not found
-	CodeWebhookDisabled                Code = "webhook_disabled"                 // Webhook disabled
-	CodeWebhookMalformed               Code = "webhook_malformed"                // Malformed event
-	CodeWebhookNotFound                Code = "webhook_not_found"                // Webhook not found
-	CodeWebhookSignatureInvalid        Code = "webhook_signature_invalid"        // Invalid signature
-	CodeWorkflowLimitReached           Code = "workflow_limit_reached"           // Too many workflows
-	CodeWorkflowNotAttached            Code = "workflow_not_attached"            // Workflow not attached
-	CodeWorkspaceInUse                 Code = "workspace_in_use"                 // Workspace in use
-	CodeWorkspaceMismatch              Code = "workspace_mismatch"               // Workspace mismatch
-	CodeWorkspaceNotFound              Code = "workspace_not_found"              // Workspace not found
-	CodeWorkspaceRequired              Code = "workspace_required"               // Workspace required
-	CodeWorkspacesByOperators          Code = "workspaces_by_operators"          // Only operators can create workspaces
+	CodeActivationGated               Code = "activation_gated"                 // Activation needs approvals or checks
+	CodeActivationRequestEnded        Code = "activation_request_ended"         // Activation request ended
+	CodeActivationRequestLimitReached Code = "activation_request_limit_reached" // Too many activation requests
+	CodeActivationRequestNotFound     Code = "activation_request_not_found"     // No such activation request
+	CodeActivationRequested           Code = "activation_requested"             // Activation requested already
+	CodeActiveChanged                 Code = "active_changed"                   // Active version changed
+	CodeAddOnNotFound                 Code = "add_on_not_found"                 // Add-on not found
+	CodeAddOnUnavailable              Code = "add_on_unavailable"               // Add-on unavailable
+	CodeAddressNotAllowed             Code = "address_not_allowed"              // Address not allowed
+	CodeAddressUnconfirmed            Code = "address_unconfirmed"              // Address not confirmed
+	CodeAlreadyAttached               Code = "already_attached"                 // Already attached
+	CodeAlreadyMember                 Code = "already_member"                   // Already a member
+	CodeAlreadyShared                 Code = "already_shared"                   // Already shared
+	CodeAmbiguousHost                 Code = "ambiguous_host"                   // Ambiguous host
+	CodeAmountTooLarge                Code = "amount_too_large"                 // Amount too large
+	CodeAPIKeyInactive                Code = "api_key_inactive"                 // API key inactive
+	CodeAPIKeyNotFound                Code = "api_key_not_found"                // API key not found
+	CodeBaseOutdated                  Code = "base_outdated"                    // Base outdated
+	CodeBillingAddressInvalid         Code = "billing_address_invalid"          // Invalid billing address
+	CodeBillingRoleRequired           Code = "billing_role_required"            // Not allowed to manage payments
+	CodeBodyTooLarge                  Code = "body_too_large"                   // Body too large
+	CodeCardDeclined                  Code = "card_declined"                    // Card declined
+	CodeChangeScheduled               Code = "change_scheduled"                 // Change scheduled
+	CodeChatMemberNotFound            Code = "chat_member_not_found"            // Chat member not found
+	CodeChatPromptGone                Code = "chat_prompt_gone"                 // Prompt gone
+	CodeChatTemplateForbidden         Code = "chat_template_forbidden"          // Not allowed on this chat template
+	CodeChatTemplateNotFound          Code = "chat_template_not_found"          // Chat template not found
+	CodeChatVersionNotFound           Code = "chat_version_not_found"           // Chat version not found
+	CodeCheckLimitReached             Code = "check_limit_reached"              // Too many checks
+	CodeConnectionForbidden           Code = "connection_forbidden"             // Not allowed on this connection
+	CodeConnectionLimitReached        Code = "connection_limit_reached"         // Too many connections
+	CodeConnectionNotFound            Code = "connection_not_found"             // Connection not found
+	CodeConnectionNotRevoked          Code = "connection_not_revoked"           // Connection not revoked
+	CodeConnectionRevoked             Code = "connection_revoked"               // Connection revoked
+	CodeConsentEnded                  Code = "consent_ended"                    // Consent ended
+	CodeConsentIncomplete             Code = "consent_incomplete"               // Consent incomplete
+	CodeConsentInvalid                Code = "consent_invalid"                  // Consent invalid
+	CodeConsentNotOffered             Code = "consent_not_offered"              // Consent not offered
+	CodeContractBreak                 Code = "contract_break"                   // Contract break
+	CodeCopyTooLarge                  Code = "copy_too_large"                   // Copy too large
+	CodeCredentialChanged             Code = "credential_changed"               // Credential changed
+	CodeCreditPackNotFound            Code = "credit_pack_not_found"            // Credit pack not found
+	CodeCreditPackUnavailable         Code = "credit_pack_unavailable"          // Credit pack unavailable
+	CodeCrossOrigin                   Code = "cross_origin"                     // Page of another origin
+	CodeCurrencyConflict              Code = "currency_conflict"                // Currency conflict
+	CodeDailyRepliesReached           Code = "daily_replies_reached"            // Daily limit of replies
+	CodeDeviceLimitReached            Code = "device_limit_reached"             // Too many devices
+	CodeEmbedAnswerNotFound           Code = "embed_answer_not_found"           // No such answer
+	CodeEmbedAnswerRated              Code = "embed_answer_rated"               // Answer rated before
+	CodeEmbedSessionInvalid           Code = "embed_session_invalid"            // Invalid embed session
+	CodeEmbedSessionNotFound          Code = "embed_session_not_found"          // No such session
+	CodeEmbedTicketInvalid            Code = "embed_ticket_invalid"             // Invalid ticket
+	CodeEmbedTokenInvalid             Code = "embed_token_invalid"              // Invalid embed token
+	CodeEmbedTokenNotFound            Code = "embed_token_not_found"            // Embed token not found
+	CodeErasureNotFound               Code = "erasure_not_found"                // Erasure not found
+	CodeFeedbackKindMismatch          Code = "feedback_kind_mismatch"           // Another kind of feedback
+	CodeFeedbackLimitReached          Code = "feedback_limit_reached"           // Too much different feedback
+	CodeFileTooLarge                  Code = "file_too_large"                   // File too large
+	CodeFolderForbidden               Code = "folder_forbidden"                 // Not allowed on this folder
+	CodeFolderTooLarge                Code = "folder_too_large"                 // Folder too large
+	CodeForbidden                     Code = "forbidden"                        // Not allowed
+	CodeGatewayAccessDenied           Code = "gateway_access_denied"            // Payment gateway denies access
+	CodeGatewayError                  Code = "gateway_error"                    // Payment gateway failed
+	CodeGatewayNotFound               Code = "gateway_not_found"                // Gateway not found
+	CodeGatewayTimeout                Code = "gateway_timeout"                  // Payment gateway timed out
+	CodeGatewayUnavailable            Code = "gateway_unavailable"              // Payment gateway unavailable
+	CodeGroupNotFound                 Code = "group_not_found"                  // Group not found
+	CodeHeaderUncertain               Code = "header_uncertain"                 // Header uncertain
+	CodeHTTPSRequired                 Code = "https_required"                   // HTTPS required
+	CodeIdempotencyAnswerErased       Code = "idempotency_answer_erased"        // Response not kept
+	CodeIdempotencyInFlight           Code = "idempotency_in_flight"            // Call in progress
+	CodeIdempotencyKeyReused          Code = "idempotency_key_reused"           // Idempotency-Key reused
+	CodeInUse                         Code = "in_use"                           // In use
+	CodeIncludeCycle                  Code = "include_cycle"                    // Include cycle
+	CodeIncludeNotFound               Code = "include_not_found"                // Include not found
+	CodeIncludeNotText                Code = "include_not_text"                 // Include is no text
+	CodeIncludeTooDeep                Code = "include_too_deep"                 // Includes nested too deep
+	CodeIncludeTooLarge               Code = "include_too_large"                // Includes too large
+	CodeIntentNotFound                Code = "intent_not_found"                 // Intent not found
+	CodeIntentState                   Code = "intent_state"                     // Wrong intent state
+	CodeInternal                      Code = "internal"                         // Internal error
+	CodeInvalidCursor                 Code = "invalid_cursor"                   // Invalid cursor
+	CodeInvalidFields                 Code = "invalid_fields"                   // Invalid fields
+	CodeInvalidItemConfig             Code = "invalid_item_config"              // Invalid configuration
+	CodeInvalidLimit                  Code = "invalid_limit"                    // Invalid limit
+	CodeInvalidParameter              Code = "invalid_parameter"                // Invalid parameter
+	CodeInvalidVariables              Code = "invalid_variables"                // Invalid variables
+	CodeInvitationEmailMismatch       Code = "invitation_email_mismatch"        // Invitation for another address
+	CodeInvitationExpired             Code = "invitation_expired"               // Invitation expired
+	CodeInvitationNotFound            Code = "invitation_not_found"             // Invitation not found
+	CodeInvitationRoleRequired        Code = "invitation_role_required"         // Not allowed to invite
+	CodeInvoiceNotFound               Code = "invoice_not_found"                // Invoice not found
+	CodeInvoiceNotPayable             Code = "invoice_not_payable"              // Invoice not payable
+	CodeInvoiceUnpaid                 Code = "invoice_unpaid"                   // Invoice unpaid
+	CodeKeyUnsupported                Code = "key_unsupported"                  // Key not supported
+	CodeKindNotOffered                Code = "kind_not_offered"                 // Kind not offered
+	CodeLabelChanged                  Code = "label_changed"                    // Label changed
+	CodeLabelLimitReached             Code = "label_limit_reached"              // Too many labels
+	CodeLabelNotFound                 Code = "label_not_found"                  // Label not found
+	CodeLastOperator                  Code = "last_operator"                    // Last operator
+	CodeLastOwner                     Code = "last_owner"                       // Last owner
+	CodeLastPasskey                   Code = "last_passkey"                     // Last passkey
+	CodeLogoutTokenInvalid            Code = "logout_token_invalid"             // Invalid logout token
+	CodeMailNotConfigured             Code = "mail_not_configured"              // No mail server
+	CodeMalformedJSON                 Code = "malformed_json"                   // Malformed JSON
+	CodeMalformedRequest              Code = "malformed_request"                // Malformed request
+	CodeMappingInvalid                Code = "mapping_invalid"                  // Invalid mapping
+	CodeMemberLimitReached            Code = "member_limit_reached"             // Too many members
+	CodeMemberNotFound                Code = "member_not_found"                 // Member not found
+	CodeMethodNotAllowed              Code = "method_not_allowed"               // Method not allowed
+	CodeMissingVariables              Code = "missing_variables"                // Missing variables
+	CodeNameTaken                     Code = "name_taken"                       // Name taken
+	CodeNoActiveSubscription          Code = "no_active_subscription"           // No subscription
+	CodeNoSession                     Code = "no_session"                       // No session
+	CodeNotASheet                     Code = "not_a_sheet"                      // Not a sheet
+	CodeNotAcceptable                 Code = "not_acceptable"                   // Not acceptable
+	CodeNotFound                      Code = "not_found"                        // Not found
+	CodeNotInTrial                    Code = "not_in_trial"                     // Not in a trial
+	CodeNotSourceOwner                Code = "not_source_owner"                 // Not the owner of the data source
+	CodeOnlyOwner                     Code = "only_owner"                       // Only owner
+	CodeOperatorByRules               Code = "operator_by_rules"                // Operator by claim rules
+	CodeOriginNotAllowed              Code = "origin_not_allowed"               // Site not allowed
+	CodeOutOfMemory                   Code = "out_of_memory"                    // Out of memory
+	CodeOwnerShare                    Code = "owner_share"                      // Owner needs no share
+	CodeOwnerStays                    Code = "owner_stays"                      // Owner cannot be removed
+	CodePasskeyExists                 Code = "passkey_exists"                   // Passkey exists
+	CodePasskeyInvalid                Code = "passkey_invalid"                  // Invalid passkey
+	CodePasskeyNotFound               Code = "passkey_not_found"                // Passkey not found
+	CodePasskeyRefused                Code = "passkey_refused"                  // Passkey refused
+	CodePasskeysUnavailable           Code = "passkeys_unavailable"             // No passkeys here
+	CodePaymentMethodExpired          Code = "payment_method_expired"           // Payment method expired
+	CodePaymentMethodInUse            Code = "payment_method_in_use"            // Payment method in use
+	CodePaymentMethodNotFound         Code = "payment_method_not_found"         // Payment method not found
+	CodePaymentMethodRequired         Code = "payment_method_required"          // Payment method required
+	CodePaymentPending                Code = "payment_pending"                  // Change in progress
+	CodePaymentsNotConfigured         Code = "payments_not_configured"          // Payments not configured
+	CodePaymentsPaused                Code = "payments_paused"                  // Payments paused
+	CodePermissionDenied              Code = "permission_denied"                // Permission denied
+	CodePersonalKeysForbidden         Code = "personal_keys_forbidden"          // Personal API keys not allowed
+	CodePlanLimitReached              Code = "plan_limit_reached"               // Plan limit reached
+	CodePlanNotFound                  Code = "plan_not_found"                   // Plan not found
+	CodePlanUnavailable               Code = "plan_unavailable"                 // Plan unavailable
+	CodePresenceNotFound              Code = "presence_not_found"               // Presence not found
+	CodePresenceNotOwn                Code = "presence_not_own"                 // Not your presence
+	CodePreviewNotFound               Code = "preview_not_found"                // Preview not found
+	CodePreviewOutdated               Code = "preview_outdated"                 // Preview outdated
+	CodePreviewRateLimited            Code = "preview_rate_limited"             // Too many previews
+	CodeProbeFailed                   Code = "probe_failed"                     // Probe failed
+	CodeProbeRateLimited              Code = "probe_rate_limited"               // Too many probes
+	CodePromotionCodeInvalid          Code = "promotion_code_invalid"           // Invalid promotion code
+	CodePromotionCodeRateLimited      Code = "promotion_code_rate_limited"      // Too many promotion codes
+	CodePromptTemplateForbidden       Code = "prompt_template_forbidden"        // Not allowed on this prompt template
+	CodePromptTemplateNotFound        Code = "prompt_template_not_found"        // Prompt template not found
+	CodePromptUnavailable             Code = "prompt_unavailable"               // Prompt unavailable
+	CodePromptVersionNotFound         Code = "prompt_version_not_found"         // Prompt version not found
+	CodeProviderFailed                Code = "provider_failed"                  // Provider failed
+	CodeProviderNotFound              Code = "provider_not_found"               // Provider not found
+	CodePublishedChanged              Code = "published_changed"                // Published version changed
+	CodeQuotaExceeded                 Code = "quota_exceeded"                   // Quota exceeded
+	CodeRateLimited                   Code = "rate_limited"                     // Too many requests
+	CodeRenderTooLarge                Code = "render_too_large"                 // Rendered prompt too large
+	CodeRepliesNotConfigured          Code = "replies_not_configured"           // No replies
+	CodeReplyConnectionUnavailable    Code = "reply_connection_unavailable"     // Connection not available
+	CodeReportSignatureInvalid        Code = "report_signature_invalid"         // Invalid signature
+	CodeRequiredClaimMissing          Code = "required_claim_missing"           // Required claim missing
+	CodeRevisionMismatch              Code = "revision_mismatch"                // Revision mismatch
+	CodeRoleCeiling                   Code = "role_ceiling"                     // Above your own role
+	CodeRolloutLimitReached           Code = "rollout_limit_reached"            // Too many rollouts
+	CodeRowsNotCompared               Code = "rows_not_compared"                // Rows not compared
+	CodeRowsUnsupported               Code = "rows_unsupported"                 // Rows not supported
+	CodeScopeRequired                 Code = "scope_required"                   // Scope required
+	CodeSeatsInUse                    Code = "seats_in_use"                     // Seats in use
+	CodeSessionNotFound               Code = "session_not_found"                // Session not found
+	CodeSessionRequired               Code = "session_required"                 // Session required
+	CodeSetupIntentRateLimited        Code = "setup_intent_rate_limited"        // Too many setup intents
+	CodeShareLimitReached             Code = "share_limit_reached"              // Too many shares
+	CodeShareNotFound                 Code = "share_not_found"                  // Share not found
+	CodeSheetNotFound                 Code = "sheet_not_found"                  // Sheet not found
+	CodeSheetNotShared                Code = "sheet_not_shared"                 // Sheet not shared
+	CodeSignInLinkInvalid             Code = "sign_in_link_invalid"             // Invalid sign-in
+	CodeSignInNotConfigured           Code = "sign_in_not_configured"           // Sign-in not configured
+	CodeSignInRefused                 Code = "sign_in_refused"                  // Sign-in refused
+	CodeSignInRequired                Code = "sign_in_required"                 // Sign in to accept
+	CodeSignInStateInvalid            Code = "sign_in_state_invalid"            // Sign-in not begun here
+	CodeSignUpClosed                  Code = "sign_up_closed"                   // Sign-up closed
+	CodeSlugTaken                     Code = "slug_taken"                       // Slug taken
+	CodeSourceChanged                 Code = "source_changed"                   // Data source changed
+	CodeSourceForbidden               Code = "source_forbidden"                 // Not allowed on this data source
+	CodeSourceLimitReached            Code = "source_limit_reached"             // Too many data sources
+	CodeSourceNotFound                Code = "source_not_found"                 // Data source not found
+	CodeSourcePaused                  Code = "source_paused"                    // Data source paused
+	CodeSourceUnmapped                Code = "source_unmapped"                  // Data source unmapped
+	CodeStepUpRequired                Code = "step_up_required"                 // Confirm it is you
+	CodeStreamLimitReached            Code = "stream_limit_reached"             // Too many streams
+	CodeSubscriptionEnds              Code = "subscription_ends"                // Subscription ends
+	CodeSubscriptionExists            Code = "subscription_exists"              // Subscription exists
+	CodeSubscriptionNotActive         Code = "subscription_not_active"          // Subscription not active
+	CodeSubscriptionPaused            Code = "subscription_paused"              // Subscription paused
+	CodeSubscriptionUnrecognized      Code = "subscription_unrecognized"        // Subscription unrecognized
+	CodeTabNotFound                   Code = "tab_not_found"                    // Tab not found
+	CodeTableNotFound                 Code = "table_not_found"                  // Table not found
+	CodeTableUnreadable               Code = "table_unreadable"                 // Table unreadable
+	CodeTaxIDInvalid                  Code = "tax_id_invalid"                   // Invalid tax id
+	CodeTemplateNotPublished          Code = "template_not_published"           // Chat not published
+	CodeTestCardRequired              Code = "test_card_required"               // Test card required
+	CodeTimeout                       Code = "timeout"                          // Timed out
+	CodeTooManyReads                  Code = "too_many_reads"                   // Too many pending reads
+	CodeTranscriptWebhookUnavailable  Code = "transcript_webhook_unavailable"   // Webhook not available
+	CodeTransferRefused               Code = "transfer_refused"                 // Transfer refused
+	CodeTrialUsed                     Code = "trial_used"                       // Trial used
+	CodeUnauthenticated               Code = "unauthenticated"                  // Not authenticated
+	CodeUnavailable                   Code = "unavailable"                      // Unavailable
+	CodeUndeclaredVariable            Code = "undeclared_variable"              // Undeclared variable
+	CodeUnknownFeature                Code = "unknown_feature"                  // Unknown feature
+	CodeUnknownHost                   Code = "unknown_host"                     // Unknown host
+	CodeUnknownParameter              Code = "unknown_parameter"                // Unknown query parameter
+	CodeUnknownRegistryItem           Code = "unknown_registry_item"            // Not in the registry
+	CodeUnknownSourceType             Code = "unknown_source_type"              // Unknown data source type
+	CodeUnknownWorkflow               Code = "unknown_workflow"                 // Unknown workflow
+	CodeUnsupportedFormat             Code = "unsupported_format"               // Unsupported format
+	CodeUnsupportedMediaType          Code = "unsupported_media_type"           // Unsupported media type
+	CodeUnsupportedSyntax             Code = "unsupported_syntax"               // Unsupported syntax
+	CodeUpstreamFailed                Code = "upstream_failed"                  // Upstream failed
+	CodeUpstreamTimeout               Code = "upstream_timeout"                 // Upstream timed out
+	CodeURLNotAllowed                 Code = "url_not_allowed"                  // URL not allowed
+	CodeUsageBelowZero                Code = "usage_below_zero"                 // Usage below zero
+	CodeUserNotFound                  Code = "user_not_found"                   // User not found
+	CodeUserNotInWorkspace            Code = "user_not_in_workspace"            // User not in the workspace
+	CodeVersionActive                 Code = "version_active"                   // Version active
+	CodeVersionFrozen                 Code = "version_frozen"                   // Version frozen
+	CodeVersionInRollout              Code = "version_in_rollout"               // Version in a rollout
+	CodeVisitorSignatureInvalid       Code = "visitor_signature_invalid"        // Invalid visitor signature
+	CodeVisitorSignatureRequired      Code = "visitor_signature_required"       // Visitor signature required
+	CodeWebhookDeliveryNotFound       Code = "webhook_delivery_not_found"       // Delivery not found
+	CodeWebhookDisabled               Code = "webhook_disabled"                 // Webhook disabled
+	CodeWebhookMalformed              Code = "webhook_malformed"                // Malformed event
+	CodeWebhookNotFound               Code = "webhook_not_found"                // Webhook not found
+	CodeWebhookSignatureInvalid       Code = "webhook_signature_invalid"        // Invalid signature
+	CodeWorkflowLimitReached          Code = "workflow_limit_reached"           // Too many workflows
+	CodeWorkflowNotAttached           Code = "workflow_not_attached"            // Workflow not attached
+	CodeWorkspaceInUse                Code = "workspace_in_use"                 // Workspace in use
+	CodeWorkspaceMismatch             Code = "workspace_mismatch"               // Workspace mismatch
+	CodeWorkspaceNotFound             Code = "workspace_not_found"              // Workspace not found
+	CodeWorkspaceRequired             Code = "workspace_required"               // Workspace required
+	CodeWorkspacesByOperators         Code = "workspaces_by_operators"          // Only operators can create workspaces
 )
 
 // APIKey is a type of the API.
@@ -1100,6 +1099,9 @@ type ChatReply struct {
 	// Whether visitors can say if an answer was helpful. It counts as feedback `thumbs` for the prompt version that
 	// answered.
 	AskFeedback *bool `json:"ask_feedback,omitzero"`
+	// Variables of the prompt whose values are the attributes of these names of a visitor that your backend signed.
+	// Other visitors, and attributes that do not fit, have the values in `variables`.
+	VisitorVariables []string `json:"visitor_variables,omitzero"`
 }
 
 // ChatReplyKind is a type of the API. The kind of endpoint that replies to the visitors of embedded chats.
@@ -1171,6 +1173,12 @@ type ChatRuntimePrompt struct {
 	Version int `json:"version"`
 }
 
+// ChatRuntimeValues is a type of the API.
+type ChatRuntimeValues struct {
+	// Values by variable name. Those that are left out have the values in `reply`.
+	Variables map[string]any `json:"variables,omitzero"`
+}
+
 // ChatSource is a type of the API.
 type ChatSource string
 
@@ -1191,7 +1199,8 @@ const (
 )
 
 // ChatTemplate is a type of the API. The configuration of a chat. `instructions`, `prompt`, `model_config`,
-// `reply` and each `config` are returned to editors, managers and the owner only, and never in lists.
+// `reply`, `transcripts` and each `config` are returned to editors, managers and the owner only, and never in
+// lists.
 type ChatTemplate struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -1215,7 +1224,9 @@ type ChatTemplate struct {
 	Capabilities []string           `json:"capabilities"`
 	ModelConfig  *PromptModelConfig `json:"model_config,omitzero"`
 	Reply        *ChatReply         `json:"reply,omitzero"`
-	Theme        *ChatTheme         `json:"theme,omitzero"`
+	// The webhook that gets each finished turn of visitors. `null` if none.
+	Transcripts *ChatTranscripts `json:"transcripts,omitzero"`
+	Theme       *ChatTheme       `json:"theme,omitzero"`
 	// Empty if not set.
 	Greeting             string   `json:"greeting"`
 	ConversationStarters []string `json:"conversation_starters"`
@@ -1310,6 +1321,10 @@ type ChatTemplatePatch struct {
 	ModelConfig  Opt[PromptModelConfigPatch] `json:"model_config,omitzero"`
 	// Replaces the stored value as a whole. `null` means the kind `none`.
 	Reply Opt[ChatReply] `json:"reply,omitzero"`
+	// Which webhook gets each finished turn of visitors, from now on. `null` ends that. Requires the manager role,
+	// and to name a webhook the admin role in the workspace, too. It belongs to no version, so it takes effect
+	// without a publication.
+	Transcripts Opt[ChatTranscripts] `json:"transcripts,omitzero"`
 	// Replaces the stored theme as a whole. `null` means how chats look by default.
 	Theme                Opt[ChatTheme] `json:"theme,omitzero"`
 	Greeting             Opt[string]    `json:"greeting,omitzero"`
@@ -1383,6 +1398,7 @@ type ChatTemplateUpdatedData struct {
 	Metadata             *Changed       `json:"metadata,omitzero"`
 	Reply                *Changed       `json:"reply,omitzero"`
 	Theme                *Changed       `json:"theme,omitzero"`
+	Transcripts          *ChangedID     `json:"transcripts,omitzero"`
 }
 
 // ChatTheme is a type of the API. How embedded chats look. A page can override it with CSS custom properties.
@@ -1422,6 +1438,13 @@ const (
 	ChatThemeSchemeDark  ChatThemeScheme = "dark"
 	ChatThemeSchemeAuto  ChatThemeScheme = "auto"
 )
+
+// ChatTranscripts is a type of the API. A webhook of the workspace that gets each finished turn of visitors: the
+// message, the whole answer, and whose they are. It is a signed POST of type `chat.turn`. Atrium stores none of
+// it: a turn waits in memory for at most 8 minutes. If the webhook is deleted, this becomes `null`.
+type ChatTranscripts struct {
+	WebhookID string `json:"webhook_id"`
+}
 
 // ChatTranslation is a type of the API. What visitors read in a language. `embed.js` shows it if the page's
 // language, or `data-lang`, is this one or a part of it.
@@ -1978,8 +2001,9 @@ type DisputeOpenedData struct {
 type EmbedFailureCount struct {
 	// A day in UTC, such as `2026-03-01`.
 	Date string `json:"date"`
-	// `reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`, or a cause at the
-	// endpoint as in `failure.code` of connections, such as `auth_failed`.
+	// `reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`, `transcript_lost`
+	// (the visitor got the reply, but the webhook of `transcripts` did not), or a cause at the endpoint as in
+	// `failure.code` of connections, such as `auth_failed`.
 	Code     string `json:"code"`
 	Failures int64  `json:"failures"`
 }
@@ -1997,6 +2021,15 @@ type EmbedMessage struct {
 	PageURL *string `json:"page_url,omitzero"`
 }
 
+// EmbedPrompt is a type of the API. The version of the chat's prompt that replies to a session.
+type EmbedPrompt struct {
+	PromptTemplateID string `json:"prompt_template_id"`
+	VersionID        string `json:"version_id"`
+	VersionNumber    int    `json:"version_number"`
+	// Left out if no rollout chose the version.
+	Rollout *EmbedRollout `json:"rollout,omitzero"`
+}
+
 // EmbedRateLimit is a type of the API.
 type EmbedRateLimit struct {
 	// Maximum number of calls of each kind per minute by one visitor. A client address has six times as many for all
@@ -2009,6 +2042,13 @@ type EmbedRating struct {
 	// The `answer` of the event `done`.
 	Answer  string `json:"answer"`
 	Helpful bool   `json:"helpful"`
+}
+
+// EmbedRollout is a type of the API. The rollout that chose a version for a session.
+type EmbedRollout struct {
+	Label string `json:"label"`
+	// The version's share of the readers, in percent.
+	Weight int `json:"weight"`
 }
 
 // EmbedSession is a type of the API.
@@ -2030,6 +2070,11 @@ type EmbedSessionCreate struct {
 	// hexadecimal the HMAC-SHA-256 of these seconds, a dot and `visitor`. The key is the token's `visitor_secret`.
 	// The clients have a function for it.
 	VisitorSignature *string `json:"visitor_signature,omitzero"`
+	// What your backend says of the visitor, as the text of a JSON object, such as `{"plan":"pro"}`. Only with a
+	// `visitor_signature` of it: the HMAC-SHA-256 is then of the letter `a`, the seconds, a dot, the SHA-256 of this
+	// text in hexadecimal, a dot and `visitor`. The endpoint gets them, and variables of the prompt can have their
+	// values.
+	VisitorAttributes *string `json:"visitor_attributes,omitzero"`
 	// The ticket that Atrium's page in a frame was served with. Valid for one minute.
 	Ticket *string `json:"ticket,omitzero"`
 }
@@ -2056,8 +2101,12 @@ type EmbedSessionVerified struct {
 	// The visitor, as the page named them. `null` if the page named none.
 	Visitor *string `json:"visitor"`
 	// Whether your backend signed the visitor. Otherwise the page can have named anyone.
-	VisitorSigned bool      `json:"visitor_signed"`
-	ExpiresAt     time.Time `json:"expires_at"`
+	VisitorSigned bool `json:"visitor_signed"`
+	// What your backend signed of the visitor, left out if nothing.
+	VisitorAttributes map[string]any `json:"visitor_attributes,omitzero"`
+	// The version of the prompt that replies to the session now. Left out if no prompt does.
+	Prompt    *EmbedPrompt `json:"prompt,omitzero"`
+	ExpiresAt time.Time    `json:"expires_at"`
 }
 
 // EmbedSessionVerify is a type of the API.
@@ -2087,6 +2136,8 @@ type EmbedTemplate struct {
 	Replies bool `json:"replies"`
 	// Whether visitors can rate answers by `POST /api/embed/feedback`.
 	Feedback bool `json:"feedback"`
+	// Whether a webhook of the chat's operator gets each message with its answer. `embed.js` says so to visitors.
+	Transcripts bool `json:"transcripts"`
 	// Of the chat template and the embed token together.
 	Theme ChatTheme `json:"theme"`
 }
@@ -2134,7 +2185,8 @@ type EmbedToken struct {
 type EmbedTokenCreate struct {
 	Name string `json:"name"`
 	// Each entry is one of: `https://host[:port]`; `https://*.host[:port]`, which matches hosts exactly one label
-	// below; or `http://localhost` with a port or `:*`.
+	// below; `http://localhost`, `http://name.localhost` or `http://127.0.0.1`, with a port or `:*`; or
+	// `capacitor://localhost`.
 	AllowedOrigins []string `json:"allowed_origins"`
 	AllowNoOrigin  *bool    `json:"allow_no_origin,omitzero"`
 	Enabled        *bool    `json:"enabled,omitzero"`
@@ -2248,7 +2300,7 @@ type EmbedTokenUsage struct {
 	Sessions int64 `json:"sessions"`
 	Messages int64 `json:"messages"`
 	Refusals int64 `json:"refusals"`
-	// Messages without a whole reply.
+	// Messages without a whole reply, and replies whose transcript was lost.
 	Failures int64 `json:"failures"`
 	// By day, latest first, and code.
 	FailuresByCode []EmbedFailureCount `json:"failures_by_code"`
@@ -2447,9 +2499,9 @@ type EventVerification struct {
 	Verified int `json:"verified"`
 	// Events of this part from which personal data was removed when a person was erased. They verify too.
 	Redacted int `json:"redacted"`
-	// Events of this part that are signed and not linked yet.
+	// Events that are signed and not linked yet. Counted in the last part.
 	Waiting int `json:"waiting"`
-	// Events of this part from before events were signed.
+	// Events from before events were signed. Counted in the last part.
 	Unsigned int `json:"unsigned"`
 	// The number of places where the chain does not verify.
 	Broken int `json:"broken"`
@@ -2460,7 +2512,7 @@ type EventVerification struct {
 	// The hash of the last event of the whole chain, hexadecimal. null if nothing is linked yet.
 	LastHash *string `json:"last_hash"`
 	// The `after` of the next call. null if this was the last part.
-	NextAfter *string `json:"next_after"`
+	NextAfter *int64 `json:"next_after"`
 }
 
 // FailureCategory is a type of the API. Who can resolve the failure. `config`: the people who manage the
@@ -3055,10 +3107,6 @@ type Me struct {
 	Role *WorkspaceRole `json:"role"`
 	// What `role` and the credential allow in `workspace`. Does not include permissions granted on single resources.
 	Permissions []string `json:"permissions"`
-	// Whether the organisation requires a passkey, or a sign-in with a second factor at its provider, for `role`,
-	// and this session or token shows neither. Then operations that are not about the caller return 403
-	// `second_factor_required`. Always false for an API key.
-	SecondFactorRequired bool `json:"second_factor_required"`
 	// The number of webhooks of `workspace` that have failed for an hour, or that Atrium has disabled. null if the
 	// caller does not manage webhooks.
 	FailingWebhooks *int      `json:"failing_webhooks"`
@@ -5005,10 +5053,6 @@ type SessionConfirmedData struct {
 	PasskeyID string `json:"passkey_id"`
 }
 
-// SessionDeviceAddedData is a type of the API. The data of session.device_added: A browser opened the account of
-// a person for the first time.
-type SessionDeviceAddedData map[string]any
-
 // SessionEndedData is a type of the API. The data of session.ended: A session of a browser ended.
 type SessionEndedData struct {
 	Reason string `json:"reason"`
@@ -6278,13 +6322,6 @@ type UserLinkedData struct {
 	Issuer string `json:"issuer"`
 }
 
-// UserSignInRefusedData is a type of the API. The data of user.sign_in_refused: Someone proved to be a person
-// whose account is disabled, and was refused.
-type UserSignInRefusedData struct {
-	Source string `json:"source"`
-	Reason string `json:"reason"`
-}
-
 // UserSignedInData is a type of the API. The data of user.signed_in: A person used a token of an issuer,
 // recorded once a day.
 type UserSignedInData struct {
@@ -6912,7 +6949,6 @@ const (
 	EventTypePromptVersionDeleted              = "prompt_version.deleted"
 	EventTypePromptVersionUpdated              = "prompt_version.updated"
 	EventTypeSessionConfirmed                  = "session.confirmed"
-	EventTypeSessionDeviceAdded                = "session.device_added"
 	EventTypeSessionEnded                      = "session.ended"
 	EventTypeSessionStarted                    = "session.started"
 	EventTypeSourceAttached                    = "source.attached"
@@ -6947,7 +6983,6 @@ const (
 	EventTypeUserEnabled                       = "user.enabled"
 	EventTypeUserErased                        = "user.erased"
 	EventTypeUserLinked                        = "user.linked"
-	EventTypeUserSignInRefused                 = "user.sign_in_refused"
 	EventTypeUserSignedIn                      = "user.signed_in"
 	EventTypeUserUnlinked                      = "user.unlinked"
 	EventTypeUserUpdated                       = "user.updated"
@@ -7178,8 +7213,6 @@ func (e *Event) Typed() (any, error) {
 		data = new(PromptVersionUpdatedData)
 	case EventTypeSessionConfirmed:
 		data = new(SessionConfirmedData)
-	case EventTypeSessionDeviceAdded:
-		data = new(SessionDeviceAddedData)
 	case EventTypeSessionEnded:
 		data = new(SessionEndedData)
 	case EventTypeSessionStarted:
@@ -7248,8 +7281,6 @@ func (e *Event) Typed() (any, error) {
 		data = new(UserErasedData)
 	case EventTypeUserLinked:
 		data = new(UserLinkedData)
-	case EventTypeUserSignInRefused:
-		data = new(UserSignInRefusedData)
 	case EventTypeUserSignedIn:
 		data = new(UserSignedInData)
 	case EventTypeUserUnlinked:
@@ -8166,11 +8197,10 @@ func (s *AuthService) MailLink(ctx context.Context, body SignInLinkRequest, opts
 // browser. The response sets an HttpOnly cookie, and shows the `proof`: a page stores it, and sends it in the
 // header `Atrium-Console` with every request. The cookie without the proof authenticates nothing.
 //
-// A session ends after 12 hours without a request, and after 7 days at the latest, or earlier where the
-// organisation requires it (`orgs[].sessions`); one by a provider after 24 hours, when its issuer is no longer
-// configured, or by back-channel logout. One that an API key opened has the key's workspace, ceiling, scopes and
-// networks, and ends with the key. A user has at most 50 sessions, and 10 more by each API key: another one ends
-// the one of the same kind that was not used for longest.
+// A session ends after 12 hours without a request, and after 7 days at the latest; one by a provider after 24
+// hours, when its issuer is no longer configured, or by back-channel logout. One that an API key opened has the
+// key's workspace, ceiling, scopes and networks, and ends with the key. A user has at most 50 sessions, and 10
+// more by each API key: another one ends the one of the same kind that was not used for longest.
 //
 // Returns 403 `https_required` over plain http, except on a loopback host, and 403 `cross_origin` to the pages
 // of other origins. The limit is `server.rate_limit.sign_ins_per_minute` for each client address.
@@ -8364,6 +8394,17 @@ func (s *ChatTemplatesService) Preview(ctx context.Context, templateID string, o
 	return send[ChatPreview](ctx, s.client, &call{name: "chatTemplates.preview", method: "POST", path: []string{"/api/chat-templates/", templateID, "/preview"}, repeatable: true}, opts)
 }
 
+// RenderRuntime: Get what runs a chat, with values.
+//
+// As `GET .../runtime`, with the values of variables in the body: no access log has them, and there is more
+// room.
+//
+// Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_variables,
+// missing_variables, render_too_large, scope_required; and those that every call can have.
+func (s *ChatTemplatesService) RenderRuntime(ctx context.Context, templateID string, body ChatRuntimeValues, opts ...Option) (*ChatRuntime, error) {
+	return send[ChatRuntime](ctx, s.client, &call{name: "chatTemplates.renderRuntime", method: "POST", path: []string{"/api/chat-templates/", templateID, "/runtime"}, body: body, repeatable: true}, opts)
+}
+
 // Restore: Restore a deleted chat template.
 //
 // Requires the owner role on the chat template, or the admin role in the workspace. Works within 30 days of the
@@ -8377,16 +8418,17 @@ func (s *ChatTemplatesService) Restore(ctx context.Context, templateID string, o
 
 // Update: Update a chat template.
 //
-// Requires the editor role on the chat template. Changing `status` or `visibility` requires the manager role,
-// and changing `owner_id` requires the owner role. After a transfer, the previous owner is a manager. Items that
-// the request does not change are not checked against the registry again.
+// Requires the editor role on the chat template. Changing `status`, `visibility` or `transcripts` requires the
+// manager role, and changing `owner_id` requires the owner role. After a transfer, the previous owner is a
+// manager. Items that the request does not change are not checked against the registry again.
 //
 // This changes the draft. Embedded chats and `GET .../runtime` get the published version: publish the draft to
 // change them. Changing `status` from `draft` or `disabled` to `published` publishes the draft, too.
 //
 // Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_item_config,
 // plan_limit_reached, prompt_unavailable, quota_exceeded, reply_connection_unavailable, revision_mismatch,
-// scope_required, unknown_registry_item, user_not_in_workspace; and those that every call can have.
+// scope_required, transcript_webhook_unavailable, unknown_registry_item, user_not_in_workspace; and those that
+// every call can have.
 func (s *ChatTemplatesService) Update(ctx context.Context, templateID string, body ChatTemplatePatch, opts ...Option) (*ChatTemplate, error) {
 	return send[ChatTemplate](ctx, s.client, &call{name: "chatTemplates.update", method: "PATCH", path: []string{"/api/chat-templates/", templateID}, body: body, merge: true}, opts)
 }
@@ -9197,8 +9239,8 @@ func (s *EventsService) Stream(ctx context.Context, query EventsStreamQuery, opt
 //
 // Requires the admin role. Checks whether an event of the workspace was changed, moved, deleted or inserted:
 // each event is signed with a key of the server when it is stored, and linked within about a second to the event
-// before it. One call checks about 10,000 events; continue with `after={next_after}` until `next_after` is null.
-// Events without a link come last: those of the last second, and those from before events were signed.
+// before it. One call checks at most 10,000 events; continue with `after={next_after}` until `next_after` is
+// null.
 //
 // Keep `last_seq` and `last_hash` elsewhere: a later chain that does not contain them shows that somebody
 // restored an older copy of the database. Operators can verify all workspaces with `atrium events verify`.
@@ -9413,9 +9455,7 @@ func (s *MePasskeysService) Add(ctx context.Context, body PasskeyCreate, opts ..
 //
 // Returns `public_key` for `navigator.credentials.create`, as `PublicKeyCredential.parseCreationOptionsFromJSON`
 // reads it. Requires a session that no API key opened, at most 10 minutes after signing in or confirming it: 403
-// `session_required`, `step_up_required`. The passkey will work only on this host. Where the organisation
-// requires a second factor, and you have a passkey for this host, the session must show one (403
-// `second_factor_required`).
+// `session_required`, `step_up_required`. The passkey will work only on this host.
 //
 // Returns 409 `passkeys_unavailable` on hosts that are IP addresses: browsers allow passkeys only for host
 // names.
@@ -9452,8 +9492,8 @@ func (s *MePasskeysService) ListPage(ctx context.Context, query MePasskeysListQu
 //
 // The passkey opens no session from now on. The sessions that it opened end within a second, except the session
 // of this request, unless `keep_sessions` is true. Requires a session that no API key opened, at most 10 minutes
-// after signing in or confirming it; where the organisation requires a second factor, the session must show one.
-// Returns 409 `last_passkey` for your only passkey if no sign-in link can be mailed to you.
+// after signing in or confirming it. Returns 409 `last_passkey` for your only passkey if no sign-in link can be
+// mailed to you.
 //
 // Errors: last_passkey, passkey_not_found, revision_mismatch, session_required, step_up_required; and those that
 // every call can have.
@@ -10162,12 +10202,11 @@ func (s *PeopleService) ListPage(ctx context.Context, query PeopleListQuery, opt
 // person an operator, or takes back the right that was given by hand: nodes apply it within one second. Has no
 // effect if nothing changes.
 //
-// Returns 403 `step_up_required` to a session that was not opened or confirmed within the last 10 minutes if it
-// makes someone an operator. Returns 409 `last_operator` if you take back your own right and are the only
-// operator who is not disabled, and 409 `operator_by_rules` if claim rules make the person an operator.
+// Returns 409 `last_operator` if you take back your own right and are the only operator who is not disabled, and
+// 409 `operator_by_rules` if claim rules make the person an operator.
 //
-// Errors: invalid_fields, last_operator, operator_by_rules, scope_required, step_up_required, user_not_found;
-// and those that every call can have.
+// Errors: invalid_fields, last_operator, operator_by_rules, scope_required, user_not_found; and those that every
+// call can have.
 func (s *PeopleService) SetOperator(ctx context.Context, userID string, body OperatorRights, opts ...Option) error {
 	return sendOnly(ctx, s.client, &call{name: "people.setOperator", method: "PUT", path: []string{"/api/people/", userID, "/operator"}, body: body}, opts)
 }
@@ -10356,9 +10395,9 @@ func (s *PromptTemplatesService) Delete(ctx context.Context, promptTemplateID st
 // ExportFiles: Export prompts.
 //
 // Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted by
-// name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. Equal
-// prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations and
-// history stay with the server.
+// name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. A
+// version always gives the same bytes. The files are the same as from `atrium prompts pull`. Labels, activations
+// and history stay with the server.
 //
 // If the connection is closed before the end of the body, the files are incomplete.
 //
@@ -10370,9 +10409,9 @@ func (s *PromptTemplatesService) ExportFiles(ctx context.Context, query PromptTe
 // ExportFilesStream: Export prompts, as a stream.
 //
 // Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted by
-// name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. Equal
-// prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations and
-// history stay with the server.
+// name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. A
+// version always gives the same bytes. The files are the same as from `atrium prompts pull`. Labels, activations
+// and history stay with the server.
 //
 // If the connection is closed before the end of the body, the files are incomplete.
 //
@@ -10384,9 +10423,9 @@ func (s *PromptTemplatesService) ExportFilesStream(ctx context.Context, query Pr
 // ExportFilesZip: Export prompts, as a zip archive.
 //
 // Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted by
-// name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. Equal
-// prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations and
-// history stay with the server.
+// name: settings as YAML between two lines of three hyphens, then the text, or a section for each message. A
+// version always gives the same bytes. The files are the same as from `atrium prompts pull`. Labels, activations
+// and history stay with the server.
 //
 // If the connection is closed before the end of the body, the files are incomplete.
 //
@@ -10625,7 +10664,8 @@ func (s *PromptTemplatesFoldersService) List(ctx context.Context, query PromptTe
 // Renames every template in a folder that the caller can see, all or none: `from` at the beginning of its name
 // becomes `to`. Requires the editor role on each of them, and the manager role if `from` and `to` are shared
 // with different people. Shares of folders stay with their path. Templates that the caller cannot see stay where
-// they are. A folder can have at most 200 templates.
+// they are. A folder can have at most 200 templates. If neither folder has templates that the caller can see,
+// `from` is refused (422); 0 means that only `to` has some, as after an earlier call.
 //
 // Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
 // quota_exceeded, scope_required; and those that every call can have.
@@ -11846,8 +11886,8 @@ func (q EventsStreamQuery) values() url.Values {
 
 // EventsVerifyQuery is the query of EventsService.Verify. The zero value of a field is not sent.
 type EventsVerifyQuery struct {
-	// The `next_after` of the call before, or the `seq` after which to begin.
-	After string
+	// Check only events with a higher `seq`.
+	After *int
 }
 
 func (q EventsVerifyQuery) values() url.Values {

@@ -2,7 +2,11 @@ package chat
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/fault"
@@ -22,6 +26,8 @@ const (
 const (
 	maxModel     = 128      // characters
 	maxVariables = 16 << 10 // bytes
+
+	maxFromVisitor = 20 // variables
 )
 
 // Reply is the endpoint that replies to a template's visitors. Atrium relays, and keeps no conversation.
@@ -33,6 +39,24 @@ type Reply struct {
 
 	ShowReasoning bool `json:"show_reasoning,omitempty"` // whether visitors get what the model thought
 	AskFeedback   bool `json:"ask_feedback,omitempty"`   // whether visitors can say that an answer was helpful, or not
+
+	// FromVisitor names variables, up to 20, whose values are a signed visitor's attributes of the same names.
+	FromVisitor []string `json:"visitor_variables,omitempty"`
+}
+
+// ValuesOf returns the values of variables that a visitor's attributes have: a JSON object, or "" for none.
+func (r Reply) ValuesOf(attributes string) (map[string]any, error) {
+	if attributes == "" || len(r.FromVisitor) == 0 {
+		return nil, nil
+	}
+	d := json.NewDecoder(strings.NewReader(attributes))
+	d.UseNumber() // large integers keep every digit
+	var values map[string]any
+	if err := d.Decode(&values); err != nil {
+		return nil, err
+	}
+	maps.DeleteFunc(values, func(name string, _ any) bool { return !slices.Contains(r.FromVisitor, name) })
+	return values, nil
 }
 
 // Errors about what replies to a chat's messages.
@@ -65,8 +89,8 @@ func (r Reply) equal(o Reply) bool {
 	if !r.Answers() || !o.Answers() {
 		return r.Answers() == o.Answers()
 	}
-	sameVariables := equalJSON(r.Variables, o.Variables)
-	r.Variables, o.Variables = nil, nil
+	sameVariables := equalJSON(r.Variables, o.Variables) && slices.Equal(r.FromVisitor, o.FromVisitor)
+	r.Variables, o.Variables, r.FromVisitor, o.FromVisitor = nil, nil, nil, nil
 	return sameVariables && reflect.DeepEqual(r, o) // so that no member can be forgotten here
 }
 
@@ -74,7 +98,8 @@ func (r Reply) equal(o Reply) bool {
 func (r Reply) check(errs *fault.Fields) {
 	switch r.Kind {
 	case "", NoReply:
-		if r.Connection != "" || r.Model != "" || r.Variables != nil || r.ShowReasoning || r.AskFeedback {
+		if r.Connection != "" || r.Model != "" || r.Variables != nil || r.ShowReasoning || r.AskFeedback ||
+			len(r.FromVisitor) > 0 {
 			errs.Add("/reply", "not_allowed_value", "Must have no other members for the kind none.")
 		}
 		return
@@ -96,4 +121,6 @@ func (r Reply) check(errs *fault.Fields) {
 	if len(r.Variables) > maxVariables {
 		errs.Add("/reply/variables", "too_long", "Must take at most 16 KiB as JSON.")
 	}
+	checkIDs(errs, "/reply/visitor_variables", r.FromVisitor, maxFromVisitor,
+		func(i int) string { return fmt.Sprintf("/reply/visitor_variables/%d", i) })
 }

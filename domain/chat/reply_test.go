@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -43,6 +44,14 @@ func TestAReplyNamesWhatItNeeds(t *testing.T) {
 		"compatible": {chat.Reply{Kind: chat.CompatibleReply, Connection: "con_1", Model: "m"}, false, nil},
 		"compatible without a model": {chat.Reply{Kind: chat.CompatibleReply, Connection: "con_1"}, false,
 			[]string{"/reply/model required"}},
+		"none with a visitor's variables": {chat.Reply{FromVisitor: []string{"plan"}}, false,
+			[]string{"/reply not_allowed_value"}},
+		"a visitor's variables": {chat.Reply{Kind: chat.HTTPReply, Connection: "con_1",
+			FromVisitor: []string{"plan", "seats"}}, false, nil},
+		"a visitor's variable twice": {chat.Reply{Kind: chat.HTTPReply, Connection: "con_1",
+			FromVisitor: []string{"plan", "plan"}}, false, []string{"/reply/visitor_variables/1 duplicate_item"}},
+		"too many of a visitor's variables": {chat.Reply{Kind: chat.HTTPReply, Connection: "con_1",
+			FromVisitor: repeated(21, strconv.Itoa)}, false, []string{"/reply/visitor_variables too_many_items"}},
 		"another kind": {chat.Reply{Kind: "smtp", Connection: "con_1"}, false, []string{"/reply/kind not_allowed_value"}},
 		"long variables": {chat.Reply{Kind: chat.HTTPReply, Connection: "con_1",
 			Variables: json.RawMessage(`{"a":"` + strings.Repeat("x", 16<<10) + `"}`)}, false,
@@ -65,6 +74,9 @@ func TestAReplyNamesWhatItNeeds(t *testing.T) {
 		require.NoError(t, err)
 		facts := chat.Facts{Registry: registry(t)}
 		assert.NoError(t, template.Change(by, nil, chat.Changes{Name: new("m"), Reply: &reply}, facts))
+		withVariables := reply
+		withVariables.FromVisitor = []string{"plan"}
+		assert.ErrorIs(t, template.Change(by, nil, chat.Changes{Reply: &withVariables}, facts), chat.ErrReplyConnection)
 		other := chat.Reply{Kind: chat.HTTPReply, Connection: "con_2"}
 		assert.ErrorIs(t, template.Change(by, nil, chat.Changes{Reply: &other}, facts), chat.ErrReplyConnection)
 	})

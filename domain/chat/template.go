@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/revision"
+	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
 // Prefix begins a template's identifier.
@@ -51,6 +52,10 @@ type Template struct {
 	PromptLost bool
 
 	Replies ReplyRun // to visitors, of the published version or the draft without one
+
+	// Transcripts is the webhook that gets each finished turn of visitors; empty: none. It belongs to no version, so
+	// that it ends at once, and no publication of an earlier version begins it again.
+	Transcripts webhook.ID
 
 	Published *Version // nil: none was published yet
 	Versions  int      // the number of the latest version; 0: there is none
@@ -116,6 +121,8 @@ type Facts struct {
 	Owner      Party     // the new owner, if any
 
 	ReplyUsable bool // the connection of the reply that is set is of the right kind, and the caller may use it
+
+	WebhookExists bool // the webhook of the transcripts that is set
 }
 
 // Draft is the caller's request for a new template.
@@ -176,6 +183,7 @@ type Changes struct {
 	Metadata     func(json.RawMessage) json.RawMessage // computes the new value from the old one
 	Reply        *Reply                                // the zero Reply clears
 	Theme        *Theme                                // replaces all of it
+	Transcripts  *webhook.ID                           // the empty one ends them
 	Status       *Status
 	Visibility   *access.Visibility
 	Owner        *identity.UserID // must be a member of the workspace
@@ -186,7 +194,7 @@ func (c Changes) Needs() access.Role {
 	switch {
 	case c.Owner != nil:
 		return access.Owner
-	case c.Status != nil, c.Visibility != nil:
+	case c.Status != nil, c.Visibility != nil, c.Transcripts != nil:
 		return access.Manager
 	default:
 		return access.Editor
@@ -199,11 +207,15 @@ func (t *Template) Change(by identity.Actor, match revision.Match, c Changes, f 
 	if err := t.allow(by, c.Needs(), match); err != nil {
 		return err
 	}
+	if err := t.mayForward(by, c.Transcripts, f); err != nil {
+		return err
+	}
 	previous, changes, status := t.Content, map[string]any{}, t.Status
 	c.Name = naming.Changed(t.Name, c.Name)
 	event.Set(&t.Name, c.Name, "name", changes)
 	event.Set(&t.Status, c.Status, "status", changes)
 	event.Set(&t.Visibility, c.Visibility, "visibility", changes)
+	event.Set(&t.Transcripts, c.Transcripts, "transcripts", changes)
 	event.SetQuietly(&t.Description, c.Description, "description", changes)
 	event.SetQuietly(&t.AvatarURL, c.AvatarURL, "avatar_url", changes)
 	event.SetQuietly(&t.Instructions, c.Instructions, "instructions", changes)

@@ -37,6 +37,6 @@ func PreviewOf(t *chat.Template, org identity.OrgID) *Embedding {
 			Settings: Settings{PerMinute: previewPerMinute}},
 		Template: Template{ID: t.ID, Workspace: t.Workspace, Status: t.Status, Name: c.Name, AvatarURL: c.AvatarURL,
 			Greeting: c.Greeting, Starters: c.Starters, Languages: c.Translations, Tools: chat.SelectedIDs(c.Tools),
-			Reply: c.Reply, Theme: c.Theme},
+			Reply: c.Reply, Theme: c.Theme, Forwarded: t.Transcripts != ""},
 	}
 }

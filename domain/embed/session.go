@@ -56,6 +56,7 @@ type Template struct {
 	Tools     []string           // the ids of the selected tools
 	Reply     chat.Reply
 	Theme     chat.Theme // of the template and the token together
+	Forwarded bool       // a webhook gets each finished turn
 }
 
 // Pass is the sealed pass that Atrium issues to a page that it admitted, and trusts when the page
@@ -71,6 +72,8 @@ type Pass struct {
 
 	Generation int64 `json:"g,omitempty"` // the token's at that time: disabling the token ends the pass
 	Signed     bool  `json:"d,omitempty"` // the site's backend vouched for the visitor
+
+	Attributes string `json:"b,omitempty"` // of a signed visitor, which are signed too: a JSON object; empty: none
 
 	ID string `json:"i,omitempty"` // of the session, also after it is renewed; empty: a ticket, or from an older release
 

@@ -13,6 +13,7 @@ import (
 	identity "github.com/atrium-hq/atrium/domain/identity"
 	page "github.com/atrium-hq/atrium/domain/page"
 	prompt "github.com/atrium-hq/atrium/domain/prompt"
+	webhook "github.com/atrium-hq/atrium/domain/webhook"
 	gomock "github.com/golang/mock/gomock"
 )
 
@@ -232,6 +233,21 @@ func (m *MockChatLists) ConnectionUses(ctx context.Context, by identity.Actor, i
 func (mr *MockChatListsMockRecorder) ConnectionUses(ctx, by, id interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "ConnectionUses", reflect.TypeOf((*MockChatLists)(nil).ConnectionUses), ctx, by, id)
+}
+
+// Forwarding mocks base method.
+func (m *MockChatLists) Forwarding(ctx context.Context, ws identity.WorkspaceID, id webhook.ID) ([]chat.ID, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Forwarding", ctx, ws, id)
+	ret0, _ := ret[0].([]chat.ID)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Forwarding indicates an expected call of Forwarding.
+func (mr *MockChatListsMockRecorder) Forwarding(ctx, ws, id interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Forwarding", reflect.TypeOf((*MockChatLists)(nil).Forwarding), ctx, ws, id)
 }
 
 // Members mocks base method.

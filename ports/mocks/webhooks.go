@@ -306,3 +306,17 @@ func (mr *MockWebhookSenderMockRecorder) Send(ctx, target, d, now interface{}) *
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Send", reflect.TypeOf((*MockWebhookSender)(nil).Send), ctx, target, d, now)
 }
+
+// SendTurn mocks base method.
+func (m *MockWebhookSender) SendTurn(ctx context.Context, target ports.WebhookTarget, t *ports.Turn, now time.Time) webhook.Outcome {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "SendTurn", ctx, target, t, now)
+	ret0, _ := ret[0].(webhook.Outcome)
+	return ret0
+}
+
+// SendTurn indicates an expected call of SendTurn.
+func (mr *MockWebhookSenderMockRecorder) SendTurn(ctx, target, t, now interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SendTurn", reflect.TypeOf((*MockWebhookSender)(nil).SendTurn), ctx, target, t, now)
+}

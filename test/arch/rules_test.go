@@ -176,6 +176,7 @@ var unscoped = map[string]string{
 	"WebhookQueue.Next":                   "as WebhookQueue.Take",
 	"WebhookQueue.Release":                "as WebhookQueue.Take",
 	"WebhookSender.Send":                  "ports.WebhookTarget has the egress of one org",
+	"WebhookSender.SendTurn":              "as WebhookSender.Send",
 	"JobQueue.Settle":                     "as JobQueue.Take",
 	"JobQueue.Renew":                      "as JobQueue.Take",
 	"Mailer.Send":                         "a mail goes to a person, and is read by nobody else",

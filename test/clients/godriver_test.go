@@ -72,6 +72,9 @@ func (d *goDriver) done(ctx context.Context, c command, events func(name string)
 		return d.prompt(ctx, c)
 	case "visitor":
 		lasts := time.Duration(c.Now) * time.Second
+		if c.Name != "" {
+			return result{Value: atrium.SignVisitorWith(c.Secrets[0], c.Text, c.Name, lasts)}, nil
+		}
 		return result{Value: atrium.SignVisitor(c.Secrets[0], c.Text, lasts)}, nil
 	case "webhook":
 		return d.webhook(c)

@@ -43,6 +43,15 @@ func TestAProgramReadsWhatRunsAChat(t *testing.T) {
 			program.do(t, "GET", call(`{"shop":"Ink"}`), nil, "If-None-Match: "+previous).is(t, 200).
 				has(t, map[string]string{"instructions": "Buy for Ink.", "prompt.version": "2"})
 		})
+		t.Run("values can be in the body, too", func(t *testing.T) {
+			body := object{"variables": object{"shop": strings.Repeat("Pens & Co, ", 1000)}}
+			program.do(t, "POST", chat+"/runtime", body).is(t, 200).has(t, map[string]string{
+				"instructions": "Buy for " + strings.Repeat("Pens & Co, ", 1000) + ".", "prompt.version": "2"})
+			program.do(t, "POST", chat+"/runtime", object{}).problem(t, 422, "missing_variables")
+			program.do(t, "POST", chat+"/runtime", object{"variables": object{"shop": 1}}).problem(t, 422,
+				"invalid_variables")
+			bob.do(t, "POST", chat+"/runtime", body).problem(t, 403, "chat_template_forbidden")
+		})
 		t.Run("without a required value there are no instructions", func(t *testing.T) {
 			a := program.do(t, "GET", chat+"/runtime", nil).problem(t, 422, "missing_variables")
 			a.has(t, map[string]string{"errors.0.pointer": "/variables/shop"})
@@ -53,8 +62,8 @@ func TestAProgramReadsWhatRunsAChat(t *testing.T) {
 				program.get(t, call(`{"shop":"Ink"}`)).has(t, map[string]string{"prompt.version": "3"})
 			}
 			ann.get(t, call(`{"shop":"Ink"}`)) // an editor's reading is one of an application, whatever the credential
-			// The test above had the first version twice and once unchanged, and the second once.
-			want := []string{"4", "1", "3"}
+			// The tests above had the first version twice and once unchanged, and the second twice.
+			want := []string{"4", "2", "3"}
 			proof.Await(t, fmt.Sprintf("%q reads", want), func() *answer { return ann.get(t, prompt+"/reads") },
 				func(reads *answer) bool { return slices.Equal(reads.each(t, "reads"), want) })
 		})

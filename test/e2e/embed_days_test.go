@@ -52,7 +52,7 @@ orgs: [{slug: default, egress: {allow: [127.0.0.0/8]}}]`))
 			got := withinOneDay(func() []int {
 				e := admin.replying(t, bot, object{"replies_per_day": 20})
 				signed := object{"visitor": "ann", "visitor_signature": embed.SignVisitor(secret.New(e.visitorSecret),
-					"ann", time.Now().Add(time.Hour))}
+					"ann", "", time.Now().Add(time.Hour))}
 				s.anonymous().do(t, "POST", sessions, object{"token": e.secret, "visitor": "ann",
 					"visitor_signature": signed["visitor_signature"]}, fromShop).is(t, 200)
 				strangers := replies(e, 4, object{}) + replies(e, 5, object{"visitor": "ann"}) + replies(e, 6, object{})

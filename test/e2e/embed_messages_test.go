@@ -98,7 +98,7 @@ func TestEmbedMessages(t *testing.T) {
 			a := e.says(t, session, object{"text": "Where?", "history": []object{{"text": "Hi", "answer": "Hello"}}},
 				fromShop, "X-Extra: never", "Accept: text/event-stream").is(t, 200)
 			if want := "event: delta\ndata: {\"text\":\"Two \"}\n\n"; !strings.Contains(a.text, want) ||
-				!strings.Contains(a.text, `{"text":"<words>"}`) || !strings.HasSuffix(a.text, "event: done\ndata: {}\n\n") ||
+				!strings.Contains(a.text, `{"text":"<words>"}`) || !strings.Contains(a.text, "event: done\ndata: {\"conversation_id\":\"ses_") ||
 				a.header.Get("Content-Type") != "text/event-stream" ||
 				a.header.Get("Access-Control-Allow-Origin") != shop {
 				t.Errorf("%s\n%v", a, a.header)
@@ -138,7 +138,7 @@ func TestEmbedMessages(t *testing.T) {
 					"visitor_signature": signature}, fromShop)
 			}
 			open("1800000000.00").problem(t, 403, "visitor_signature_invalid")
-			signed := open(embed.SignVisitor(key, "ann", time.Now().Add(time.Hour))).is(t, 200).at("session")
+			signed := open(embed.SignVisitor(key, "ann", "", time.Now().Add(time.Hour))).is(t, 200).at("session")
 			e.says(t, signed, object{"text": "?"}, fromShop).is(t, 200)
 			if body, _ := bot.last(); !strings.Contains(body, `"visitor":"ann","visitor_signed":true`) {
 				t.Errorf("the endpoint got %s", body)

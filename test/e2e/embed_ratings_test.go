@@ -25,7 +25,7 @@ func (e *embeddedChat) judgedBy(t *testing.T, name string) string {
 	return templates + "/" + id
 }
 
-var receipt = regexp.MustCompile(`event: done\ndata: \{"answer":"(atr_[^"]+)"\}`)
+var receipt = regexp.MustCompile(`event: done\ndata: \{"answer":"(atr_[^"]+)",`)
 
 func TestVisitorsRateAnswers(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {

@@ -91,7 +91,7 @@ func TestManyAnswersAtTheSameTime(t *testing.T) {
 		name := "visitor-" + strconv.Itoa(i)
 		e := tokens[i/perToken]
 		passes[i] = s.anonymous().do(t, "POST", sessions, object{"token": e.secret, "visitor": name,
-			"visitor_signature": embed.SignVisitor(secret.New(e.visitorSecret), name, time.Now().Add(time.Hour)),
+			"visitor_signature": embed.SignVisitor(secret.New(e.visitorSecret), name, "", time.Now().Add(time.Hour)),
 		}, fromShop).is(t, 200).at("session")
 	}
 	previous := s.resident(t)

@@ -129,6 +129,15 @@ orgs: [{slug: default, sign_up: open, issuers: [{url: %q, audiences: [atrium]}],
 				session := embed.visit(t, fromShop).is(t, 200).at("session")
 				send(ann, guess{sessions + "/verify", object{"session": session}, "", 200})
 			},
+			"renderChatRuntime": func() {
+				template := ann.template(t, "runtime/secret")
+				ann.create(t, template+"/versions", object{"text": "{{password}}", "activate": true,
+					"variables": []object{{"name": "password", "sensitive": true}}})
+				chat := ann.create(t, chats, object{"name": "Secret", "prompt": object{"ref": "active",
+					"prompt_template_id": strings.TrimPrefix(template, templates+"/")}}).at("id")
+				send(ann, guess{chats + "/" + chat + "/runtime",
+					object{"variables": object{"password": password}}, password, 200})
+			},
 			"renderPrompt": func() {
 				template := ann.template(t, "secret")
 				ann.create(t, template+"/versions",

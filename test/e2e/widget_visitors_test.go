@@ -21,7 +21,7 @@ func TestNothingOfAFormerVisitorRemains(t *testing.T) {
 	t.Parallel()
 	script := make(chan string, 10)
 	chromium, shop, e := widgetSite(t, scripted(script))
-	signature := embed.SignVisitor(secret.New(e.visitorSecret), "anna", time.Now().Add(time.Hour))
+	signature := embed.SignVisitor(secret.New(e.visitorSecret), "anna", "", time.Now().Add(time.Hour))
 	signed := func(page string) string {
 		return shop + page + "?visitor=anna&signature=" + url.QueryEscape(signature)
 	}
@@ -91,7 +91,7 @@ func TestNothingOfAFormerVisitorRemains(t *testing.T) {
 	})
 	t.Run("a session ends with its signature", func(t *testing.T) {
 		visits(ctx, t, signed("/script"))
-		expired := embed.SignVisitor(secret.New(e.visitorSecret), "anna", time.Now().Add(-time.Hour))
+		expired := embed.SignVisitor(secret.New(e.visitorSecret), "anna", "", time.Now().Add(-time.Hour))
 		drive(ctx, t, chromedp.Navigate(shop+"/script?visitor=anna&signature="+url.QueryEscape(expired)))
 		refused := drive(ctx, t, poll[string](`told.refused`))
 		assert.Equal(t, "the page hears of", refused, "visitor_signature_invalid")

@@ -21,6 +21,7 @@ func chatOperations() []server.Operation {
 		server.Get("/api/chat-templates/registry", server.Query(getRegistry)), // before the route of any id
 		server.Get(template, server.CachedQuery(getChat)),
 		server.Get(template+"/runtime", server.CachedQuery(getChatRuntime)),
+		server.Post(template+"/runtime", server.CachedQuery(renderChatRuntime)),
 		server.Patch(template, server.Command(updateChat)),
 		server.Delete(template, server.Command(deleteChat)),
 		server.Post(template+"/restore", server.Command(restoreChat)),
@@ -61,9 +62,7 @@ func getChat(r *server.Call) (server.Reply, error) {
 var errVariables = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
 	Detail: "The query parameter variables must be a JSON object."}
 
-// getChatRuntime counts a read of the prompt version only when the response has been delivered.
 func getChatRuntime(r *server.Call) (server.Reply, error) {
-	r.TrackedOnly = true
 	values := map[string]any{}
 	if r.Query.Has("variables") {
 		text := r.Query.Get("variables")
@@ -73,6 +72,25 @@ func getChatRuntime(r *server.Call) (server.Reply, error) {
 			return server.Reply{}, errVariables
 		}
 	}
+	return runtimeReply(r, values)
+}
+
+// renderChatRuntime is getChatRuntime with values in the body.
+func renderChatRuntime(r *server.Call) (server.Reply, error) {
+	in, err := server.Decode[openapi.ChatRuntimeValues](r)
+	if err != nil {
+		return server.Reply{}, err
+	}
+	values := make(map[string]any, len(in.Variables))
+	for name, value := range in.Variables {
+		values[name] = value
+	}
+	return runtimeReply(r, values)
+}
+
+// runtimeReply counts a read of the prompt version only when the response has been delivered.
+func runtimeReply(r *server.Call, values map[string]any) (server.Reply, error) {
+	r.TrackedOnly = true
 	found, err := r.Chats.Runtime(r.Context(), r.By, chatID(r), values)
 	if err != nil {
 		return server.Reply{}, err

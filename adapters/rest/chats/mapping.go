@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
 func toChatMemberAdded(addition *chats.Added) openapi.ChatMemberAdded {
@@ -135,6 +136,9 @@ func chatChanges(in openapi.ChatTemplatePatch) chat.Changes {
 	if list := convert.OrZero(in.Translations); list != nil {
 		c.Translations = new(convert.Slice(*list, convert.ToTranslation))
 	}
+	if v := convert.OrZero(in.Transcripts); v != nil {
+		c.Transcripts = new(webhook.ID(v.WebhookID))
+	}
 	if t := convert.OrZero(in.Theme); t != nil {
 		c.Theme = new(convert.ToTheme(t))
 	}
@@ -185,6 +189,9 @@ func toChat(r *server.Call, t *chat.Template, issues []chat.Issue) openapi.ChatT
 	out.ModelConfig = new(convert.FromModel(t.Model))
 	out.Reply, out.Theme = new(fromReply(t.Reply)), new(convert.FromTheme(t.Theme))
 	out.Translations = new(convert.Slice(t.Translations, convert.FromTranslation))
+	if out.Transcripts = nullable.NewNullNullable[openapi.ChatTranscripts](); t.Transcripts != "" {
+		out.Transcripts = nullable.NewNullableWithValue(openapi.ChatTranscripts{WebhookID: string(t.Transcripts)})
+	}
 	out.Prompt, out.UnpublishedChanges = fromChatPrompt(t.Prompt), new(t.HasChanges())
 	return out
 }
@@ -201,6 +208,8 @@ func fromReply(r chat.Reply) openapi.ChatReply {
 
 		ShowReasoning: r.ShowReasoning,
 		AskFeedback:   r.AskFeedback,
+
+		VisitorVariables: r.FromVisitor,
 	}
 }
 
@@ -331,5 +340,6 @@ func toReply(in *openapi.ChatReply) chat.Reply {
 
 		ShowReasoning: in.ShowReasoning,
 		AskFeedback:   in.AskFeedback,
+		FromVisitor:   in.VisitorVariables,
 	}
 }

@@ -26,7 +26,25 @@ func toEmbedTemplate(s *embeds.Session) openapi.EmbedTemplate {
 		Replies:  t.Reply.Answers(),
 		Feedback: t.Reply.AskFeedback,
 		Theme:    convert.FromTheme(t.Theme),
+
+		Transcripts: t.Forwarded,
 	}
+}
+
+// toAnsweringPrompt returns nil for nil.
+func toAnsweringPrompt(v *chat.PromptVersion) *openapi.EmbedPrompt {
+	if v == nil {
+		return nil
+	}
+	out := &openapi.EmbedPrompt{
+		PromptTemplateID: string(v.Template),
+		VersionID:        string(v.Version),
+		VersionNumber:    v.Number,
+	}
+	if v.Rollout != "" {
+		out.Rollout = &openapi.EmbedRollout{Label: v.Rollout, Weight: v.Weight}
+	}
+	return out
 }
 
 func perMinute(l *openapi.EmbedRateLimit) *int {

@@ -20,7 +20,9 @@ type (
 		Text string `json:"text"`
 	}
 	embedDone struct {
-		Answer string `json:"answer,omitempty"`
+		Answer       string               `json:"answer,omitempty"`
+		Conversation string               `json:"conversation_id"`
+		Prompt       *openapi.EmbedPrompt `json:"prompt,omitempty"`
 	}
 	embedFailure struct {
 		Code   string `json:"code"`
@@ -179,7 +181,7 @@ func rateEmbedAnswer(v *visitor) (server.Reply, error) {
 // end writes how the answer ended.
 func (s *answer) end(err error) {
 	if err == nil {
-		s.Event("done", embedDone{s.receipt()})
+		s.Event("done", embedDone{s.receipt(), s.asking.Conversation(), toAnsweringPrompt(s.asking.Prompt())})
 	} else if f, ok := errors.AsType[embed.ReplyFailure](err); ok {
 		s.Observation.Code = string(f)
 		s.API.Log.WarnContext(s.Context(), "a visitor's message was not answered", "request_id",

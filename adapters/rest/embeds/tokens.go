@@ -1,6 +1,7 @@
 package embeds
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
@@ -124,7 +125,7 @@ func verifyEmbedSession(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	s, err := r.Embeds.Verify(r.Context(), r.By, in.Session)
+	s, version, err := r.Replies.Verify(r.Context(), r.By, in.Session)
 	if err != nil {
 		return server.Reply{}, err
 	}
@@ -136,6 +137,9 @@ func verifyEmbedSession(r *server.Call) (server.Reply, error) {
 		Visitor:        openapi.OrNull(s.Pass.Visitor),
 		VisitorSigned:  s.Pass.Signed,
 		ExpiresAt:      openapi.Time(s.Pass.ExpiresAt),
+
+		VisitorAttributes: json.RawMessage(s.Pass.Attributes),
+		Prompt:            toAnsweringPrompt(version),
 	}), nil
 }
 

@@ -49,7 +49,7 @@ func openEmbedSession(v *visitor) (server.Reply, error) {
 	s, err := v.Embeds.OpenSession(v.Context(), v.Visit, embeds.SessionRequest{
 		Secret:  in.Token,
 		Ticket:  in.Ticket,
-		Visitor: in.Visitor, Signature: in.VisitorSignature,
+		Visitor: in.Visitor, Signature: in.VisitorSignature, Attributes: in.VisitorAttributes,
 	}, v.limit)
 	if errors.Is(err, embed.ErrTokenInvalid) {
 		v.API.KnownTokens.Forget(in.Token)

@@ -189,7 +189,8 @@ func TestCheckBodyFields(t *testing.T) {
 		ofTheDomain := []string{"include_not_found", "include_not_text", "include_cycle", "include_too_deep",
 			"include_too_large", "in_the_past", "too_late", "undeclared_variable", "unsupported_syntax",
 			"unknown_registry_item", "invalid_item_config", "prompt_unavailable", "unknown_mapping_field",
-			"reply_connection_unavailable", "user_not_in_workspace", "member_limit_reached", "owner_stays",
+			"reply_connection_unavailable", "transcript_webhook_unavailable",
+			"user_not_in_workspace", "member_limit_reached", "owner_stays",
 			"unknown_column", "key_unsupported", "header_candidate", "required_field_unmapped", "invalid_origin", "insecure_origin",
 			"invalid_wildcard", "owner_share", "share_limit_reached",
 			"public_suffix"}

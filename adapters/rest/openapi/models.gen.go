@@ -1648,6 +1648,9 @@ type ChatReply struct {
 
 	// Variables Values for the variables of the prompt that provides the instructions. At most 16 KiB of JSON.
 	Variables json.RawMessage `json:"variables,omitempty,omitzero"`
+
+	// VisitorVariables Variables of the prompt whose values are the attributes of these names of a visitor that your backend signed. Other visitors, and attributes that do not fit, have the values in `variables`.
+	VisitorVariables []string `json:"visitor_variables,omitempty,omitzero"`
 }
 
 // ChatReplyKind The kind of endpoint that replies to the visitors of embedded chats. `http`: your own program.
@@ -1719,13 +1722,19 @@ type ChatRuntimePrompt struct {
 	VersionID string `json:"version_id"`
 }
 
+// ChatRuntimeValues defines model for ChatRuntimeValues.
+type ChatRuntimeValues struct {
+	// Variables Values by variable name. Those that are left out have the values in `reply`.
+	Variables map[string]json.RawMessage `json:"variables,omitempty,omitzero"`
+}
+
 // ChatSource defines model for ChatSource.
 type ChatSource string
 
 // ChatStatus Embedded chats work only while the template is `published`.
 type ChatStatus string
 
-// ChatTemplate The configuration of a chat. `instructions`, `prompt`, `model_config`, `reply` and each `config` are returned to editors, managers and the owner only, and never in lists.
+// ChatTemplate The configuration of a chat. `instructions`, `prompt`, `model_config`, `reply`, `transcripts` and each `config` are returned to editors, managers and the owner only, and never in lists.
 type ChatTemplate struct {
 	Agents               []ChatItem                `json:"agents"`
 	AvatarURL            nullable.Nullable[string] `json:"avatar_url"`
@@ -1780,6 +1789,9 @@ type ChatTemplate struct {
 	// Theme How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`.
 	Theme *ChatTheme `json:"theme,omitempty"`
 	Tools []ChatItem `json:"tools"`
+
+	// Transcripts The webhook that gets each finished turn of visitors. `null` if none.
+	Transcripts nullable.Nullable[ChatTranscripts] `json:"transcripts,omitempty,omitzero"`
 
 	// Translations Of `greeting` and `conversation_starters`, only where `instructions` are.
 	Translations *[]ChatTranslation `json:"translations,omitempty"`
@@ -1878,6 +1890,9 @@ type ChatTemplatePatch struct {
 	Theme nullable.Nullable[ChatTheme]  `json:"theme,omitempty,omitzero"`
 	Tools nullable.Nullable[[]ChatItem] `json:"tools,omitempty,omitzero"`
 
+	// Transcripts Which webhook gets each finished turn of visitors, from now on. `null` ends that. Requires the manager role, and to name a webhook the admin role in the workspace, too. It belongs to no version, so it takes effect without a publication.
+	Transcripts nullable.Nullable[ChatTranscripts] `json:"transcripts,omitempty,omitzero"`
+
 	// Translations Replaces all translations.
 	Translations nullable.Nullable[[]ChatTranslation] `json:"translations,omitempty,omitzero"`
 
@@ -1914,6 +1929,14 @@ type ChatThemePosition string
 
 // ChatThemeScheme Light or dark. `page` (the default) follows the page that shows the chat, `auto` the visitor's system.
 type ChatThemeScheme string
+
+// ChatTranscripts A webhook of the workspace that gets each finished turn of visitors: the message, the whole answer, and whose
+// they are. It is a signed POST of type `chat.turn`. Atrium stores none of it: a turn waits in memory for at most
+// 8 minutes. If the webhook is deleted, this becomes `null`.
+type ChatTranscripts struct {
+	// WebhookID Examples: whk_01jb4rqnx1f4d6h8k0m2p4r6t8
+	WebhookID string `json:"webhook_id"`
+}
 
 // ChatTranslation What visitors read in a language. `embed.js` shows it if the page's language, or `data-lang`, is this one or a part of it.
 type ChatTranslation struct {
@@ -2388,7 +2411,7 @@ type DiscountDuration string
 
 // EmbedFailureCount defines model for EmbedFailureCount.
 type EmbedFailureCount struct {
-	// Code `reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`, or a cause at the endpoint as in `failure.code` of connections, such as `auth_failed`.
+	// Code `reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`, `transcript_lost` (the visitor got the reply, but the webhook of `transcripts` did not), or a cause at the endpoint as in `failure.code` of connections, such as `auth_failed`.
 	Code string `json:"code"`
 
 	// Date A day in UTC, such as `2026-03-01`.
@@ -2411,6 +2434,16 @@ type EmbedMessage struct {
 	Text string `json:"text"`
 }
 
+// EmbedPrompt The version of the chat's prompt that replies to a session.
+type EmbedPrompt struct {
+	PromptTemplateID string `json:"prompt_template_id"`
+
+	// Rollout Left out if no rollout chose the version.
+	Rollout       *EmbedRollout `json:"rollout,omitempty"`
+	VersionID     string        `json:"version_id"`
+	VersionNumber int           `json:"version_number"`
+}
+
 // EmbedRateLimit defines model for EmbedRateLimit.
 type EmbedRateLimit struct {
 	// PerMinute Maximum number of calls of each kind per minute by one visitor. A client address has six times as many for all of its visitors that are not signed, up to 600.
@@ -2422,6 +2455,14 @@ type EmbedRating struct {
 	// Answer The `answer` of the event `done`.
 	Answer  string `json:"answer"`
 	Helpful bool   `json:"helpful"`
+}
+
+// EmbedRollout The rollout that chose a version for a session.
+type EmbedRollout struct {
+	Label string `json:"label"`
+
+	// Weight The version's share of the readers, in percent.
+	Weight int `json:"weight"`
 }
 
 // EmbedSession defines model for EmbedSession.
@@ -2446,6 +2487,9 @@ type EmbedSessionCreate struct {
 
 	// Visitor The visitor, as the site identifies them. Atrium returns it with the session and does not interpret it.
 	Visitor string `json:"visitor,omitempty,omitzero"`
+
+	// VisitorAttributes What your backend says of the visitor, as the text of a JSON object, such as `{"plan":"pro"}`. Only with a `visitor_signature` of it: the HMAC-SHA-256 is then of the letter `a`, the seconds, a dot, the SHA-256 of this text in hexadecimal, a dot and `visitor`. The endpoint gets them, and variables of the prompt can have their values.
+	VisitorAttributes string `json:"visitor_attributes,omitempty,omitzero"`
 
 	// VisitorSignature With it your backend vouches for the visitor: the seconds since 1970 at which it expires, a dot, and in hexadecimal the HMAC-SHA-256 of these seconds, a dot and `visitor`. The key is the token's `visitor_secret`. The clients have a function for it.
 	VisitorSignature string `json:"visitor_signature,omitempty,omitzero"`
@@ -2474,11 +2518,17 @@ type EmbedSessionVerified struct {
 	// Origin The origin of the site that shows the chat. `null` if the page has none, which the token must allow.
 	Origin nullable.Nullable[string] `json:"origin"`
 
+	// Prompt The version of the prompt that replies to the session now. Left out if no prompt does.
+	Prompt *EmbedPrompt `json:"prompt,omitempty"`
+
 	// SessionID Stays the same when the page renews its session. A rollout of the chat's prompt chooses the version by it. Left out for a session that an older release opened.
 	SessionID string `json:"session_id,omitempty,omitzero"`
 
 	// Visitor The visitor, as the page named them. `null` if the page named none.
 	Visitor nullable.Nullable[string] `json:"visitor"`
+
+	// VisitorAttributes What your backend signed of the visitor, left out if nothing.
+	VisitorAttributes json.RawMessage `json:"visitor_attributes,omitempty,omitzero"`
 
 	// VisitorSigned Whether your backend signed the visitor. Otherwise the page can have named anyone.
 	VisitorSigned bool `json:"visitor_signed"`
@@ -2512,8 +2562,11 @@ type EmbedTemplate struct {
 	Replies bool `json:"replies"`
 
 	// Theme Of the chat template and the embed token together.
-	Theme        ChatTheme         `json:"theme"`
-	Tools        []EmbedTool       `json:"tools"`
+	Theme ChatTheme   `json:"theme"`
+	Tools []EmbedTool `json:"tools"`
+
+	// Transcripts Whether a webhook of the chat's operator gets each message with its answer. `embed.js` says so to visitors.
+	Transcripts  bool              `json:"transcripts"`
 	Translations []ChatTranslation `json:"translations,omitempty,omitzero"`
 }
 
@@ -2575,7 +2628,8 @@ type EmbedTokenCreate struct {
 	AllowNoOrigin bool `json:"allow_no_origin,omitempty,omitzero"`
 
 	// AllowedOrigins Each entry is one of: `https://host[:port]`; `https://*.host[:port]`, which matches hosts exactly one
-	// label below; or `http://localhost` with a port or `:*`.
+	// label below; `http://localhost`, `http://name.localhost` or `http://127.0.0.1`, with a port or `:*`; or
+	// `capacitor://localhost`.
 	AllowedOrigins []string `json:"allowed_origins"`
 	Enabled        *bool    `json:"enabled,omitempty"`
 
@@ -2699,7 +2753,7 @@ type EmbedTokenStatus string
 type EmbedTokenUsage struct {
 	Data []EmbedTokenUse `json:"data"`
 
-	// Failures Messages without a whole reply.
+	// Failures Messages without a whole reply, and replies whose transcript was lost.
 	Failures int64 `json:"failures"`
 
 	// FailuresByCode By day, latest first, and code.

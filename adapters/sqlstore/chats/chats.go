@@ -30,7 +30,7 @@ func templateArgs(t *chat.Template) ([]any, error) {
 	search := strings.ToLower(t.Name + "\n" + t.Description) // SQLite's own lower handles only ASCII
 	return append(args, t.Owner, t.Status, t.Visibility, search, version, t.Versions, t.Revision,
 		db.Micros(t.UpdatedAt), db.Micros(t.DeletedAt), t.Replies.Failures, t.Replies.Code,
-		db.Micros(t.Replies.FailingSince)), nil
+		db.Micros(t.Replies.FailingSince), t.Transcripts), nil
 }
 
 // Add implements ports.Chats.
@@ -43,8 +43,8 @@ func (s *Chats) Add(ctx context.Context, t *chat.Template) error {
 		if _, err := tx.Exec(ctx, `
 			INSERT INTO chat_templates (`+contentColumns+`, owner_id, status, visibility, search,
 				published_version_id, version_count, revision, updated_at, deleted_at, reply_failures,
-				reply_failure, reply_failing_since, id, workspace_id, created_at, created_by)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+				reply_failure, reply_failing_since, transcripts, id, workspace_id, created_at, created_by)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 			append(args, t.ID, t.Workspace, db.Micros(t.CreatedAt), t.CreatedBy)...); err != nil {
 			return err
 		}
@@ -203,7 +203,8 @@ func (store *Store) saveTemplate(ctx context.Context, previous, t *chat.Template
 				translations = ?,
 				reply = ?, configs = ?, greeting = ?, metadata = ?, theme = ?, owner_id = ?, status = ?,
 				visibility = ?, search = ?, published_version_id = ?, version_count = ?, revision = ?, updated_at = ?,
-				deleted_at = ?, reply_failures = ?, reply_failure = ?, reply_failing_since = ?
+				deleted_at = ?, reply_failures = ?, reply_failure = ?, reply_failing_since = ?,
+				transcripts = ?
 			WHERE id = ? AND workspace_id = ?`, Args: append(args, t.ID, t.Workspace)})
 	}
 	if err := store.Run(ctx, writes...); err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/connection"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
 const maxConnectionUses = 1000
@@ -39,5 +40,12 @@ func (l *Lists) ConnectionUses(ctx context.Context, by identity.Actor, id connec
 	for i, r := range rows {
 		found[i] = chat.ConnectionUse(r)
 	}
+	return found, err
+}
+
+// Forwarding implements ports.ChatLists.
+func (l *Lists) Forwarding(ctx context.Context, ws identity.WorkspaceID, id webhook.ID) (found []chat.ID, err error) {
+	err = l.db.List(ctx, &found, `SELECT id FROM chat_templates WHERE workspace_id = ? AND transcripts = ?
+		ORDER BY id`, ws, id)
 	return found, err
 }

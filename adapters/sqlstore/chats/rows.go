@@ -9,6 +9,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/chat"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/domain/webhook"
 )
 
 // A template is read together with the caller's membership. The arguments of summaries begin with promptLostColumn's.
@@ -23,7 +24,7 @@ var (
 			WHERE p.id = t.prompt_id AND p.deleted_at = 0), '') = '') AS prompt_gone`
 	summaryColumns  = commonColumns + `, ` + promptLostColumn
 	templateColumns = commonColumns + `, t.prompt_id, t.prompt_ref, t.instructions, t.configs,
-		t.model_config, t.reply, t.theme, t.translations, t.version_count`
+		t.model_config, t.reply, t.theme, t.translations, t.transcripts, t.version_count`
 	templateTables = ` FROM chat_templates t LEFT JOIN chat_members c ON c.template_id = t.id AND c.user_id = ?`
 )
 
@@ -52,6 +53,8 @@ type templateRow struct {
 	Theme        string    `db:"theme"`
 	Translations string    `db:"translations"`
 	Versions     int       `db:"version_count"`
+
+	Transcripts webhook.ID `db:"transcripts"` // of a template, and of no version
 }
 
 type summaryRow struct {
@@ -129,7 +132,7 @@ func (r *templateRow) template(by identity.Actor) (*chat.Template, error) {
 	c, err := r.content(&s)
 	return &chat.Template{
 		Resource: s.Resource, ID: s.ID, Status: s.Status, PromptGone: s.PromptGone, PromptLost: s.PromptLost,
-		Content: c, Versions: r.Versions, Replies: s.Replies,
+		Content: c, Versions: r.Versions, Replies: s.Replies, Transcripts: r.Transcripts,
 	}, err
 }
 

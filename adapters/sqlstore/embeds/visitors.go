@@ -10,6 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 )
 
@@ -19,7 +20,7 @@ var servedColumns = []string{"name", "avatar_url", "greeting", "starters", "tran
 // embeddingQuery reads everything that a visitor's request needs. Its result is not cached: when a token is revoked,
 // its sessions must stop at the next request, on every node.
 var embeddingQuery = `SELECT ` + db.ColumnsLike(`t.% AS "t.%"`, tokenColumns) + `,
-	c.status, ` + db.ColumnsLike(`COALESCE(v.%, c.%) AS %`, servedColumns) + `
+	c.status, c.transcripts, ` + db.ColumnsLike(`COALESCE(v.%, c.%) AS %`, servedColumns) + `
 	FROM chat_embed_tokens t JOIN chat_templates c ON c.id = t.template_id JOIN workspaces w ON w.id = t.workspace_id
 	LEFT JOIN chat_versions v ON v.id = c.published_version_id
 	WHERE c.deleted_at = 0 AND w.deleted_at = 0 AND t.org_id = ? AND `
@@ -35,6 +36,8 @@ type embeddingRow struct {
 	Tools     string      `db:"tools"`
 	Reply     string      `db:"reply"`
 	Theme     string      `db:"theme"`
+
+	Transcripts webhook.ID `db:"transcripts"`
 }
 
 // embedding returns the token with its template. The template's theme has the token's colors where the token sets them.
@@ -42,6 +45,7 @@ func (row *embeddingRow) embedding() (*embed.Embedding, error) {
 	e := &embed.Embedding{Template: embed.Template{
 		ID: row.Token.Template, Workspace: row.Token.Workspace, Status: row.Status,
 		Name: row.Name, AvatarURL: row.AvatarURL, Greeting: row.Greeting,
+		Forwarded: row.Transcripts != "",
 	}}
 	var err error
 	if e.Token, err = row.Token.token(); err != nil {

@@ -224,6 +224,7 @@ Code = Union[
         "time_limit_reached",
         "timeout",
         "too_many_reads",
+        "transcript_webhook_unavailable",
         "transfer_refused",
         "trial_used",
         "unauthenticated",
@@ -1279,6 +1280,11 @@ class ChatReply(TypedDict):
     version that answered.
     """
 
+    visitor_variables: NotRequired[List[str]]
+    """Variables of the prompt whose values are the attributes of these names of a visitor that your backend
+    signed. Other visitors, and attributes that do not fit, have the values in `variables`.
+    """
+
 # The kind of endpoint that replies to the visitors of embedded chats. `http`: your own program.
 # `openai_compatible`: a server with the API of OpenAI's chat completions. `none`: nothing.
 ChatReplyKind = Union[Literal["http", "openai_compatible", "none"], str]
@@ -1361,6 +1367,13 @@ class ChatRuntimePrompt(TypedDict):
     version: int
     """Its number."""
 
+
+class ChatRuntimeValues(TypedDict):
+    """A type of the API."""
+
+    variables: NotRequired[Dict[str, Any]]
+    """Values by variable name. Those that are left out have the values in `reply`."""
+
 # 
 ChatSource = Union[Literal["prompt", "chat"], str]
 
@@ -1369,8 +1382,8 @@ ChatStatus = Union[Literal["draft", "published", "disabled"], str]
 
 
 class ChatTemplate(TypedDict):
-    """The configuration of a chat. `instructions`, `prompt`, `model_config`, `reply` and each `config` are
-    returned to editors, managers and the owner only, and never in lists.
+    """The configuration of a chat. `instructions`, `prompt`, `model_config`, `reply`, `transcripts` and
+    each `config` are returned to editors, managers and the owner only, and never in lists.
     """
 
     id: str
@@ -1421,6 +1434,9 @@ class ChatTemplate(TypedDict):
 
     reply: NotRequired[ChatReply]
     """"""
+
+    transcripts: NotRequired[Optional[ChatTranscripts]]
+    """The webhook that gets each finished turn of visitors. `null` if none."""
 
     theme: NotRequired[ChatTheme]
     """"""
@@ -1611,6 +1627,12 @@ class ChatTemplatePatch(TypedDict):
     reply: NotRequired[Optional[ChatReply]]
     """Replaces the stored value as a whole. `null` means the kind `none`."""
 
+    transcripts: NotRequired[Optional[ChatTranscripts]]
+    """Which webhook gets each finished turn of visitors, from now on. `null` ends that. Requires the
+    manager role, and to name a webhook the admin role in the workspace, too. It belongs to no version,
+    so it takes effect without a publication.
+    """
+
     theme: NotRequired[Optional[ChatTheme]]
     """Replaces the stored theme as a whole. `null` means how chats look by default."""
 
@@ -1744,6 +1766,9 @@ class ChatTemplateUpdatedData(TypedDict):
     theme: NotRequired[Changed]
     """"""
 
+    transcripts: NotRequired[ChangedID]
+    """"""
+
 
 class ChatTheme(TypedDict):
     """How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`."""
@@ -1774,6 +1799,16 @@ ChatThemePosition = Union[Literal["right", "left"], str]
 
 # Light or dark. `page` (the default) follows the page that shows the chat, `auto` the visitor's system.
 ChatThemeScheme = Union[Literal["page", "light", "dark", "auto"], str]
+
+
+class ChatTranscripts(TypedDict):
+    """A webhook of the workspace that gets each finished turn of visitors: the message, the whole answer,
+    and whose they are. It is a signed POST of type `chat.turn`. Atrium stores none of it: a turn waits
+    in memory for at most 8 minutes. If the webhook is deleted, this becomes `null`.
+    """
+
+    webhook_id: str
+    """"""
 
 
 class ChatTranslation(TypedDict):
@@ -2603,7 +2638,8 @@ class EmbedFailureCount(TypedDict):
     """A day in UTC, such as `2026-03-01`."""
 
     code: str
-    """`reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`, or a cause
+    """`reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`,
+    `transcript_lost` (the visitor got the reply, but the webhook of `transcripts` did not), or a cause
     at the endpoint as in `failure.code` of connections, such as `auth_failed`.
     """
 
@@ -2629,6 +2665,22 @@ class EmbedMessage(TypedDict):
     """The address of the page, for the endpoint. An http or https URL of the site."""
 
 
+class EmbedPrompt(TypedDict):
+    """The version of the chat's prompt that replies to a session."""
+
+    prompt_template_id: str
+    """"""
+
+    version_id: str
+    """"""
+
+    version_number: int
+    """"""
+
+    rollout: NotRequired[EmbedRollout]
+    """Left out if no rollout chose the version."""
+
+
 class EmbedRateLimit(TypedDict):
     """A type of the API."""
 
@@ -2646,6 +2698,16 @@ class EmbedRating(TypedDict):
 
     helpful: bool
     """"""
+
+
+class EmbedRollout(TypedDict):
+    """The rollout that chose a version for a session."""
+
+    label: str
+    """"""
+
+    weight: int
+    """The version's share of the readers, in percent."""
 
 
 class EmbedSession(TypedDict):
@@ -2679,6 +2741,13 @@ class EmbedSessionCreate(TypedDict):
     """With it your backend vouches for the visitor: the seconds since 1970 at which it expires, a dot, and
     in hexadecimal the HMAC-SHA-256 of these seconds, a dot and `visitor`. The key is the token's
     `visitor_secret`. The clients have a function for it.
+    """
+
+    visitor_attributes: NotRequired[str]
+    """What your backend says of the visitor, as the text of a JSON object, such as `{"plan":"pro"}`. Only
+    with a `visitor_signature` of it: the HMAC-SHA-256 is then of the letter `a`, the seconds, a dot, the
+    SHA-256 of this text in hexadecimal, a dot and `visitor`. The endpoint gets them, and variables of
+    the prompt can have their values.
     """
 
     ticket: NotRequired[str]
@@ -2723,6 +2792,12 @@ class EmbedSessionVerified(TypedDict):
 
     visitor_signed: bool
     """Whether your backend signed the visitor. Otherwise the page can have named anyone."""
+
+    visitor_attributes: NotRequired[Dict[str, Any]]
+    """What your backend signed of the visitor, left out if nothing."""
+
+    prompt: NotRequired[EmbedPrompt]
+    """The version of the prompt that replies to the session now. Left out if no prompt does."""
 
     expires_at: str
     """"""
@@ -2779,6 +2854,11 @@ class EmbedTemplate(TypedDict):
 
     feedback: bool
     """Whether visitors can rate answers by `POST /api/embed/feedback`."""
+
+    transcripts: bool
+    """Whether a webhook of the chat's operator gets each message with its answer. `embed.js` says so to
+    visitors.
+    """
 
     theme: ChatTheme
     """Of the chat template and the embed token together."""
@@ -2862,7 +2942,8 @@ class EmbedTokenCreate(TypedDict):
 
     allowed_origins: List[str]
     """Each entry is one of: `https://host[:port]`; `https://*.host[:port]`, which matches hosts exactly one
-    label below; or `http://localhost` with a port or `:*`.
+    label below; `http://localhost`, `http://name.localhost` or `http://127.0.0.1`, with a port or `:*`;
+    or `capacitor://localhost`.
     """
 
     allow_no_origin: NotRequired[bool]
@@ -12249,7 +12330,8 @@ class PromptTemplatesFoldersResource(Resource):
         of its name becomes `to`. Requires the editor role on each of them, and the manager role if
         `from` and `to` are shared with different people. Shares of folders stay with their path.
         Templates that the caller cannot see stay where they are. A folder can have at most 200
-        templates.
+        templates. If neither folder has templates that the caller can see, `from` is refused (422); 0
+        means that only `to` has some, as after an earlier call.
 
         Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached,
         prompt_template_forbidden, quota_exceeded, scope_required; and those that every call can have.
@@ -12498,8 +12580,8 @@ class PromptTemplatesResource(Resource):
 
         Returns one Markdown file for each prompt template that the caller can see and that has the
         version, sorted by name: settings as YAML between two lines of three hyphens, then the text, or a
-        section for each message. Equal prompts give equal bytes. The files are the same as from `atrium
-        prompts pull`. Labels, activations and history stay with the server.
+        section for each message. A version always gives the same bytes. The files are the same as from
+        `atrium prompts pull`. Labels, activations and history stay with the server.
 
         If the connection is closed before the end of the body, the files are incomplete.
 
@@ -12518,8 +12600,8 @@ class PromptTemplatesResource(Resource):
 
         Returns one Markdown file for each prompt template that the caller can see and that has the
         version, sorted by name: settings as YAML between two lines of three hyphens, then the text, or a
-        section for each message. Equal prompts give equal bytes. The files are the same as from `atrium
-        prompts pull`. Labels, activations and history stay with the server.
+        section for each message. A version always gives the same bytes. The files are the same as from
+        `atrium prompts pull`. Labels, activations and history stay with the server.
 
         If the connection is closed before the end of the body, the files are incomplete.
 
@@ -12538,8 +12620,8 @@ class PromptTemplatesResource(Resource):
 
         Returns one Markdown file for each prompt template that the caller can see and that has the
         version, sorted by name: settings as YAML between two lines of three hyphens, then the text, or a
-        section for each message. Equal prompts give equal bytes. The files are the same as from `atrium
-        prompts pull`. Labels, activations and history stay with the server.
+        section for each message. A version always gives the same bytes. The files are the same as from
+        `atrium prompts pull`. Labels, activations and history stay with the server.
 
         If the connection is closed before the end of the body, the files are incomplete.
 
@@ -15668,6 +15750,23 @@ class ChatTemplatesResource(Resource):
         """
         return cast("ChatPreview", self._caller.send("chatTemplates.preview", "POST", path("/api/chat-templates/{}/preview", template_id), repeatable=True, options=options))
 
+    def render_runtime(
+        self,
+        template_id: str,
+        body: ChatRuntimeValues,
+        **options: Unpack[Options],
+    ) -> ChatRuntime:
+        """Get what runs a chat, with values.
+
+        As `GET .../runtime`, with the values of variables in the body: no access log has them, and there
+        is more room.
+
+        Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields,
+        invalid_variables, missing_variables, render_too_large, scope_required; and those that every call
+        can have.
+        """
+        return cast("ChatRuntime", self._caller.send("chatTemplates.renderRuntime", "POST", path("/api/chat-templates/{}/runtime", template_id), body=body, repeatable=True, options=options))
+
     def restore(
         self,
         template_id: str,
@@ -15691,10 +15790,10 @@ class ChatTemplatesResource(Resource):
     ) -> ChatTemplate:
         """Update a chat template.
 
-        Requires the editor role on the chat template. Changing `status` or `visibility` requires the
-        manager role, and changing `owner_id` requires the owner role. After a transfer, the previous
-        owner is a manager. Items that the request does not change are not checked against the registry
-        again.
+        Requires the editor role on the chat template. Changing `status`, `visibility` or `transcripts`
+        requires the manager role, and changing `owner_id` requires the owner role. After a transfer, the
+        previous owner is a manager. Items that the request does not change are not checked against the
+        registry again.
 
         This changes the draft. Embedded chats and `GET .../runtime` get the published version: publish
         the draft to change them. Changing `status` from `draft` or `disabled` to `published` publishes
@@ -15702,8 +15801,8 @@ class ChatTemplatesResource(Resource):
 
         Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_item_config,
         plan_limit_reached, prompt_unavailable, quota_exceeded, reply_connection_unavailable,
-        revision_mismatch, scope_required, unknown_registry_item, user_not_in_workspace; and those that
-        every call can have.
+        revision_mismatch, scope_required, transcript_webhook_unavailable, unknown_registry_item,
+        user_not_in_workspace; and those that every call can have.
         """
         return cast("ChatTemplate", self._caller.send("chatTemplates.update", "PATCH", path("/api/chat-templates/{}", template_id), body=body, merge=True, options=options))
 

@@ -217,6 +217,7 @@ export type Code =
   | 'time_limit_reached'
   | 'timeout'
   | 'too_many_reads'
+  | 'transcript_webhook_unavailable'
   | 'transfer_refused'
   | 'trial_used'
   | 'unauthenticated'
@@ -1110,6 +1111,11 @@ export type ChatReply = {
    * that answered.
    */
   ask_feedback?: boolean
+  /**
+   * Variables of the prompt whose values are the attributes of these names of a visitor that your backend
+   * signed. Other visitors, and attributes that do not fit, have the values in `variables`.
+   */
+  visitor_variables?: string[]
 }
 
 /**
@@ -1175,14 +1181,20 @@ export type ChatRuntimePrompt = {
 }
 
 /**  */
+export type ChatRuntimeValues = {
+  /** Values by variable name. Those that are left out have the values in `reply`. */
+  variables?: Record<string, unknown>
+}
+
+/**  */
 export type ChatSource = 'prompt' | 'chat' | (string & {})
 
 /** Embedded chats work only while the template is `published`. */
 export type ChatStatus = 'draft' | 'published' | 'disabled' | (string & {})
 
 /**
- * The configuration of a chat. `instructions`, `prompt`, `model_config`, `reply` and each `config` are returned
- * to editors, managers and the owner only, and never in lists.
+ * The configuration of a chat. `instructions`, `prompt`, `model_config`, `reply`, `transcripts` and each
+ * `config` are returned to editors, managers and the owner only, and never in lists.
  */
 export type ChatTemplate = {
   /**  */
@@ -1218,6 +1230,8 @@ export type ChatTemplate = {
   model_config?: PromptModelConfig
   /**  */
   reply?: ChatReply
+  /** The webhook that gets each finished turn of visitors. `null` if none. */
+  transcripts?: ChatTranscripts | null
   /**  */
   theme?: ChatTheme
   /** Empty if not set. */
@@ -1355,6 +1369,12 @@ export type ChatTemplatePatch = {
   model_config?: PromptModelConfigPatch | null
   /** Replaces the stored value as a whole. `null` means the kind `none`. */
   reply?: ChatReply | null
+  /**
+   * Which webhook gets each finished turn of visitors, from now on. `null` ends that. Requires the manager role,
+   * and to name a webhook the admin role in the workspace, too. It belongs to no version, so it takes effect
+   * without a publication.
+   */
+  transcripts?: ChatTranscripts | null
   /** Replaces the stored theme as a whole. `null` means how chats look by default. */
   theme?: ChatTheme | null
   /**  */
@@ -1455,6 +1475,8 @@ export type ChatTemplateUpdatedData = {
   reply?: Changed
   /**  */
   theme?: Changed
+  /**  */
+  transcripts?: ChangedID
 }
 
 /** How embedded chats look. A page can override it with CSS custom properties. See `GET /embed.js`. */
@@ -1480,6 +1502,16 @@ export type ChatThemePosition = 'right' | 'left' | (string & {})
 
 /** Light or dark. `page` (the default) follows the page that shows the chat, `auto` the visitor's system. */
 export type ChatThemeScheme = 'page' | 'light' | 'dark' | 'auto' | (string & {})
+
+/**
+ * A webhook of the workspace that gets each finished turn of visitors: the message, the whole answer, and whose
+ * they are. It is a signed POST of type `chat.turn`. Atrium stores none of it: a turn waits in memory for at
+ * most 8 minutes. If the webhook is deleted, this becomes `null`.
+ */
+export type ChatTranscripts = {
+  /**  */
+  webhook_id: string
+}
 
 /**
  * What visitors read in a language. `embed.js` shows it if the page's language, or `data-lang`, is this one or a
@@ -2129,8 +2161,9 @@ export type EmbedFailureCount = {
   /** A day in UTC, such as `2026-03-01`. */
   date: string
   /**
-   * `reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`, or a cause at the
-   * endpoint as in `failure.code` of connections, such as `auth_failed`.
+   * `reply_empty`, `reply_too_large`, `reply_timeout`, `reply_failed`, `connection_revoked`, `transcript_lost`
+   * (the visitor got the reply, but the webhook of `transcripts` did not), or a cause at the endpoint as in
+   * `failure.code` of connections, such as `auth_failed`.
    */
   code: string
   /**  */
@@ -2152,6 +2185,18 @@ export type EmbedMessage = {
   page_url?: string
 }
 
+/** The version of the chat's prompt that replies to a session. */
+export type EmbedPrompt = {
+  /**  */
+  prompt_template_id: string
+  /**  */
+  version_id: string
+  /**  */
+  version_number: number
+  /** Left out if no rollout chose the version. */
+  rollout?: EmbedRollout
+}
+
 /**  */
 export type EmbedRateLimit = {
   /**
@@ -2167,6 +2212,14 @@ export type EmbedRating = {
   answer: string
   /**  */
   helpful: boolean
+}
+
+/** The rollout that chose a version for a session. */
+export type EmbedRollout = {
+  /**  */
+  label: string
+  /** The version's share of the readers, in percent. */
+  weight: number
 }
 
 /**  */
@@ -2193,6 +2246,13 @@ export type EmbedSessionCreate = {
    * The clients have a function for it.
    */
   visitor_signature?: string
+  /**
+   * What your backend says of the visitor, as the text of a JSON object, such as `{"plan":"pro"}`. Only with a
+   * `visitor_signature` of it: the HMAC-SHA-256 is then of the letter `a`, the seconds, a dot, the SHA-256 of
+   * this text in hexadecimal, a dot and `visitor`. The endpoint gets them, and variables of the prompt can have
+   * their values.
+   */
+  visitor_attributes?: string
   /** The ticket that Atrium's page in a frame was served with. Valid for one minute. */
   ticket?: string
 }
@@ -2226,6 +2286,10 @@ export type EmbedSessionVerified = {
   visitor: string | null
   /** Whether your backend signed the visitor. Otherwise the page can have named anyone. */
   visitor_signed: boolean
+  /** What your backend signed of the visitor, left out if nothing. */
+  visitor_attributes?: Record<string, unknown>
+  /** The version of the prompt that replies to the session now. Left out if no prompt does. */
+  prompt?: EmbedPrompt
   /**  */
   expires_at: string
 }
@@ -2266,6 +2330,8 @@ export type EmbedTemplate = {
   replies: boolean
   /** Whether visitors can rate answers by `POST /api/embed/feedback`. */
   feedback: boolean
+  /** Whether a webhook of the chat's operator gets each message with its answer. `embed.js` says so to visitors. */
+  transcripts: boolean
   /** Of the chat template and the embed token together. */
   theme: ChatTheme
 }
@@ -2329,7 +2395,8 @@ export type EmbedTokenCreate = {
   name: string
   /**
    * Each entry is one of: `https://host[:port]`; `https://*.host[:port]`, which matches hosts exactly one label
-   * below; or `http://localhost` with a port or `:*`.
+   * below; `http://localhost`, `http://name.localhost` or `http://127.0.0.1`, with a port or `:*`; or
+   * `capacitor://localhost`.
    */
   allowed_origins: string[]
   /**  */
@@ -2468,7 +2535,7 @@ export type EmbedTokenUsage = {
   messages: number
   /**  */
   refusals: number
-  /** Messages without a whole reply. */
+  /** Messages without a whole reply, and replies whose transcript was lost. */
   failures: number
   /** By day, latest first, and code. */
   failures_by_code: EmbedFailureCount[]
@@ -8986,7 +9053,8 @@ export class PromptTemplatesFoldersResource extends Resource {
    * Renames every template in a folder that the caller can see, all or none: `from` at the beginning of its name
    * becomes `to`. Requires the editor role on each of them, and the manager role if `from` and `to` are shared
    * with different people. Shares of folders stay with their path. Templates that the caller cannot see stay
-   * where they are. A folder can have at most 200 templates.
+   * where they are. A folder can have at most 200 templates. If neither folder has templates that the caller can
+   * see, `from` is refused (422); 0 means that only `to` has some, as after an earlier call.
    *
    * Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
    * quota_exceeded, scope_required; and those that every call can have.
@@ -9220,8 +9288,8 @@ export class PromptTemplatesResource extends Resource {
    *
    * Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted
    * by name: settings as YAML between two lines of three hyphens, then the text, or a section for each message.
-   * Equal prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations
-   * and history stay with the server.
+   * A version always gives the same bytes. The files are the same as from `atrium prompts pull`. Labels,
+   * activations and history stay with the server.
    *
    * If the connection is closed before the end of the body, the files are incomplete.
    *
@@ -9241,8 +9309,8 @@ export class PromptTemplatesResource extends Resource {
    *
    * Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted
    * by name: settings as YAML between two lines of three hyphens, then the text, or a section for each message.
-   * Equal prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations
-   * and history stay with the server.
+   * A version always gives the same bytes. The files are the same as from `atrium prompts pull`. Labels,
+   * activations and history stay with the server.
    *
    * If the connection is closed before the end of the body, the files are incomplete.
    *
@@ -9262,8 +9330,8 @@ export class PromptTemplatesResource extends Resource {
    *
    * Returns one Markdown file for each prompt template that the caller can see and that has the version, sorted
    * by name: settings as YAML between two lines of three hyphens, then the text, or a section for each message.
-   * Equal prompts give equal bytes. The files are the same as from `atrium prompts pull`. Labels, activations
-   * and history stay with the server.
+   * A version always gives the same bytes. The files are the same as from `atrium prompts pull`. Labels,
+   * activations and history stay with the server.
    *
    * If the connection is closed before the end of the body, the files are incomplete.
    *
@@ -12295,6 +12363,19 @@ export class ChatTemplatesResource extends Resource {
   }
 
   /**
+   * Get what runs a chat, with values.
+   *
+   * As `GET .../runtime`, with the values of variables in the body: no access log has them, and there is more
+   * room.
+   *
+   * Errors: chat_prompt_gone, chat_template_forbidden, chat_template_not_found, invalid_fields,
+   * invalid_variables, missing_variables, render_too_large, scope_required; and those that every call can have.
+   */
+  renderRuntime(templateId: string, body: ChatRuntimeValues, options?: Options): Promise<ChatRuntime> {
+    return this.caller.send({ name: 'chatTemplates.renderRuntime', method: 'POST', path: path`/api/chat-templates/${templateId}/runtime`, body, repeatable: true }, options)
+  }
+
+  /**
    * Restore a deleted chat template.
    *
    * Requires the owner role on the chat template, or the admin role in the workspace. Works within 30 days of
@@ -12310,16 +12391,17 @@ export class ChatTemplatesResource extends Resource {
   /**
    * Update a chat template.
    *
-   * Requires the editor role on the chat template. Changing `status` or `visibility` requires the manager role,
-   * and changing `owner_id` requires the owner role. After a transfer, the previous owner is a manager. Items
-   * that the request does not change are not checked against the registry again.
+   * Requires the editor role on the chat template. Changing `status`, `visibility` or `transcripts` requires the
+   * manager role, and changing `owner_id` requires the owner role. After a transfer, the previous owner is a
+   * manager. Items that the request does not change are not checked against the registry again.
    *
    * This changes the draft. Embedded chats and `GET .../runtime` get the published version: publish the draft to
    * change them. Changing `status` from `draft` or `disabled` to `published` publishes the draft, too.
    *
    * Errors: chat_template_forbidden, chat_template_not_found, invalid_fields, invalid_item_config,
    * plan_limit_reached, prompt_unavailable, quota_exceeded, reply_connection_unavailable, revision_mismatch,
-   * scope_required, unknown_registry_item, user_not_in_workspace; and those that every call can have.
+   * scope_required, transcript_webhook_unavailable, unknown_registry_item, user_not_in_workspace; and those that
+   * every call can have.
    */
   update(templateId: string, body: ChatTemplatePatch, options?: Options): Promise<ChatTemplate> {
     return this.caller.send({ name: 'chatTemplates.update', method: 'PATCH', path: path`/api/chat-templates/${templateId}`, body, merge: true }, options)

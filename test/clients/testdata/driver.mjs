@@ -88,7 +88,7 @@ const does = {
     const p = await atrium.prompts.get(name, { ref: prompt.ref, key: prompt.key, ttl: prompt.ttl, maxStale: prompt.max_stale, fallback: prompt.fallback })
     return { value: { is_fallback: p.isFallback, text: p.render(values).text, failed: p.error !== undefined } }
   },
-  visitor: async ({ text, secrets, now }) => ({ value: await client.signVisitor(secrets[0], text, now) }),
+  visitor: async ({ text, secrets, now, name }) => ({ value: await client.signVisitor(secrets[0], text, now, name) }),
   webhook: async ({ text, headers, secrets, now }) => ({
     value: await client.verifyWebhook(text, headers, secrets, new Date(now * 1000)),
   }),

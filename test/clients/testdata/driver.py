@@ -119,8 +119,8 @@ def prompt(name, prompt=None, values=None, **_):
     return {"value": {"is_fallback": p.is_fallback, "text": p.render(values).get("text"), "failed": p.error is not None}}
 
 
-def visitor(text, secrets, now, **_):
-    return {"value": atrium.sign_visitor(secrets[0], text, lasts=now)}
+def visitor(text, secrets, now, name="", **_):
+    return {"value": atrium.sign_visitor(secrets[0], text, lasts=now, attributes=name)}
 
 
 def webhook(text, headers, secrets, now, **_):

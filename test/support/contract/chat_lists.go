@@ -24,6 +24,7 @@ func ChatLists(t *testing.T, open Opener) {
 	t.Run("Members", func(t *testing.T) { chatMemberLists(t, a) })
 	t.Run("Uses", func(t *testing.T) { chatUses(t, a) })
 	t.Run("ConnectionUses", func(t *testing.T) { chatConnectionUses(t, a) })
+	t.Run("Forwarding", func(t *testing.T) { chatForwarding(t, a) })
 }
 
 var chatFilters = []chat.Filter{

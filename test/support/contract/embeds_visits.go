@@ -14,6 +14,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/secret"
+	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
@@ -56,6 +57,19 @@ func embedVisits(t *testing.T, a Adapter) {
 				Starters: template.Starters, Languages: template.Translations, Tools: []string{"search", "tickets"},
 				Reply: template.Reply, Theme: token.Theme.WithDefaults(template.Theme),
 			})
+		})
+		t.Run(name+" tells that a webhook gets the turns", func(t *testing.T) {
+			by := team.Member
+			by.Role = identity.Admin
+			for _, to := range []webhook.ID{"whk_1", ""} {
+				fixture.ChangeChat(t, a.Stores, by, template.ID, func(c *chat.Template) error {
+					return c.Change(by, nil, chat.Changes{Transcripts: &to},
+						chat.Facts{Registry: fixture.Registry(t), WebhookExists: true})
+				})
+				e, err := find(team.Org, token)
+				must(t, err)
+				same(t, "Forwarded", e.Template.Forwarded, to != "")
+			}
 		})
 		t.Run(name+" finds nothing in another org", func(t *testing.T) {
 			_, err := find(a.Orgs[1], token)

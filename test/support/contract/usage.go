@@ -98,6 +98,27 @@ func usageCounts(t *testing.T, a Adapter) {
 		extra := previous
 		extra.ChatTemplates, extra.StorageBytes = 1, previous.StorageBytes+1024+6
 		same(t, "usage", usageOf(t), extra)
+		translate := func(list ...chat.Translation) int64 {
+			_, err := a.Chats.Update(ctx, by, c.ID, func(c *chat.Template) error {
+				return c.Change(by, nil, chat.Changes{Translations: &list}, chat.Facts{Registry: fixture.Registry(t)})
+			})
+			must(t, err)
+			return usageOf(t).StorageBytes
+		}
+		bytes := translate(chat.Translation{Language: "de", Greeting: "Guten Tag!"})
+		if bytes < extra.StorageBytes+12 {
+			t.Errorf("a greeting in another language takes %d bytes", bytes-extra.StorageBytes)
+		}
+		same(t, "bytes", translate(chat.Translation{Language: "de", Greeting: "Guten Tag!!!"}), bytes+2)
+		same(t, "bytes", translate(), extra.StorageBytes)
+		same(t, "bytes", translate(chat.Translation{Language: "de", Greeting: "Guten Tag!"}), bytes)
+		_, err = a.Chats.Update(ctx, by, c.ID, func(c *chat.Template) error {
+			return c.Publish(by, nil, chat.Release{})
+		})
+		must(t, err)
+		same(t, "bytes of a version", usageOf(t).StorageBytes, bytes+bytes-previous.StorageBytes)
+		same(t, "bytes", translate(), bytes+bytes-previous.StorageBytes-(bytes-extra.StorageBytes))
+		extra.StorageBytes = usageOf(t).StorageBytes
 		_, err = a.Chats.Update(ctx, by, c.ID, func(c *chat.Template) error { return c.Delete(by, nil) })
 		must(t, err)
 		extra.ChatTemplates = 0

@@ -39,7 +39,7 @@ export function Embed({ chat }: { chat: ChatTemplate }) {
         <Table
           label={words.embedTokens} items={list.items} id={(x) => x.id}
           columns={[
-            { title: t.name, cell: (x) => <>{x.name} <code className="text-xs text-soft">{x.hint}</code></> },
+            { title: t.name, cell: (x) => <>{x.name} <code className="text-xs text-soft">{x.hint}</code> {x.require_signed_visitors && <Pill tone="plain">{words.signedVisitorsOnly}</Pill>}</> },
             { title: words.origins, cell: (x) => x.allowed_origins.join(', ') },
             { title: t.status, narrow: true, cell: (x) => <Pill tone={x.status === 'active' ? 'ok' : 'plain'}>{x.status}</Pill> },
             { title: t.used, narrow: true, cell: (x) => <><When at={x.last_used_at} /> {x.last_used_origin}</> },
@@ -48,6 +48,14 @@ export function Embed({ chat }: { chat: ChatTemplate }) {
               cell: (x) => (
                 <>
                   <Button tone="quiet" onClick={() => setUsed(x)}>{t.usage}</Button>
+                  <Confirm
+                    label={x.require_signed_visitors ? words.allowAll : words.requireSigned} tone="act" act={t.save}
+                    title={x.require_signed_visitors ? words.allVisitorsMayUse(x.name) : words.onlySignedMayUse(x.name)}
+                    body={x.require_signed_visitors ? words.theSitesSuffice : words.unsignedSessionsEnd}
+                    run={() => atrium.chatTemplates.embedTokens.update(
+                      id, x.id, { require_signed_visitors: !x.require_signed_visitors }, { ...o, ifMatch: x },
+                    ).then(refresh)}
+                  />
                   <Confirm
                     label={t.rotate} title={words.rotateNameName(x.name)} act={t.rotate} tone="act"
                     body={words.youGetANew}

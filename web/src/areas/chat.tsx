@@ -13,6 +13,7 @@ import { Menu } from '../ui/menu'
 import { Tabs } from '../ui/overlays'
 import { Configure } from './chat-configure'
 import { Embed } from './chat-embed'
+import { Languages } from './chat-languages'
 import { Look } from './chat-look'
 import { ChatMembers } from './chat-members'
 import { Delete, Duplicate, exportChat } from './chat-more'
@@ -75,6 +76,7 @@ export function Chat() {
           { id: 'configure', label: words.configure, body: <Configure latest={c} mayEdit={mayEdit} /> },
           ...(mayEdit ? [
             { id: 'look', label: words.look, body: <Look key={c.revision} chat={c} mayEdit={mayEdit} /> },
+            { id: 'languages', label: words.languages, body: <Languages key={c.revision} chat={c} /> },
             { id: 'replies', label: words.replies, body: <Replies key={c.revision} chat={c} /> },
             { id: 'history', label: t.history, body: <Publications chat={c} /> },
           ] : []),

@@ -41,6 +41,7 @@ const converse = (card, template, words, history, page, say, tell) => {
   } })
   header.append(clear)
   card.append(log, status, form)
+  if (template.transcripts) card.append(make('p', { className: 'note', part: 'note', textContent: words.recorded }))
 
   const shown = new Map() // the elements of each turn, by its id
   const waiting = [] // messages that are sent after the present answer
@@ -60,6 +61,8 @@ const converse = (card, template, words, history, page, say, tell) => {
       e.target.textContent = status.textContent = words.copied
     } catch {}
   } })
+  // What scripts of the page get of a turn.
+  const about = ({ text, answer, page_url, prompt }) => ({ text, answer, conversation_id: history.conversation(), page_url, prompt })
   // Two buttons, of which the visitor can press one.
   const thumbs = (turn) => [[true, '👍', words.helpful], [false, '👎', words.unhelpful]].map(([helpful, sign, label]) => make('button', {
     type: 'button', className: 'plain', part: 'thumb', textContent: sign, ariaLabel: label, title: label,
@@ -70,7 +73,7 @@ const converse = (card, template, words, history, page, say, tell) => {
       }
       rated(helpful)
       status.textContent = label
-      tell('feedback', { helpful, text: turn.text, answer: turn.answer })
+      tell('feedback', { helpful, ...about(turn) })
       if (turn.receipt) {
         say.rate({ answer: turn.receipt, helpful }).catch(({ message }) => {
           if (['unreachable', 'rate_limited', 'unavailable', 'internal'].includes(message)) rated() // it can be pressed again
@@ -178,7 +181,8 @@ const converse = (card, template, words, history, page, say, tell) => {
       if (shown.has(id)) draw(turn)
     }
     try {
-      const body = { text, history: history.before(turn), conversation_id: history.conversation(), page_url: page() }
+      turn.page_url = page()
+      const body = { text, history: history.before(turn), conversation_id: history.conversation(), page_url: turn.page_url }
       for await (const [type, data] of events(await say(body, own.stop.signal))) {
         if (type === 'delta' || type === 'refusal') {
           refused ||= type === 'refusal'
@@ -194,6 +198,7 @@ const converse = (card, template, words, history, page, say, tell) => {
         } else if (type === 'done') {
           why = ''
           turn.receipt = data.answer
+          turn.prompt = data.prompt
         } else if (type === 'error') why = data.code
       }
     } catch (e) {
@@ -213,6 +218,7 @@ const converse = (card, template, words, history, page, say, tell) => {
     if (!why) {
       if (refused) tell('refusal', turn.answer)
       tell('reply', turn.answer)
+      tell('turn', about(turn))
     } else if (why !== 'stopped') tell('failed', why)
     next()
   }

@@ -63,7 +63,7 @@ const attend = ({ card, home, words, key, who: { visitor, signature, isFinal }, 
 const runFramed = (tag, home, keyOf) => {
   const { token, ticket, site, code, preview } = tag.dataset
   const hash = Object.fromEntries(new URLSearchParams(location.hash.slice(1)))
-  const { id, visitor, signature, scheme, lang, history, final: isFinal } = hash
+  const { id, visitor, signature, attributes, scheme, lang, history, final: isFinal } = hash
   const words = wordsFor(lang)
   const page = document.documentElement
   if (scheme) page.style.colorScheme = scheme
@@ -107,7 +107,7 @@ const runFramed = (tag, home, keyOf) => {
   // The frame is hidden, and 0 pixels wide, until it has loaded: each letter has a line of its own then.
   new ResizeObserver(() => innerWidth && tell('size', page.offsetHeight)).observe(document.body)
   if (code) return tell('refused', code)
-  const open = () => post(home, 'sessions', { token, visitor, visitor_signature: signature, ticket })
+  const open = () => post(home, 'sessions', { token, visitor, visitor_signature: signature, visitor_attributes: attributes, ticket })
   // The ticket has expired long before the session: only another load of this page opens another one.
   const reopen = () => {
     location.reload()
@@ -120,7 +120,7 @@ const runFramed = (tag, home, keyOf) => {
 // A frame of the page.
 const runFrame = (tag, home, words, show, keyOf) => {
   const { token, launcher, history } = tag.dataset
-  let { visitor, visitorSignature: signature } = tag.dataset
+  let { visitor, visitorSignature: signature, visitorAttributes: attributes } = tag.dataset
   const frame = make('iframe', {
     title: 'Chat',
     referrerPolicy: 'origin',
@@ -185,8 +185,8 @@ const runFrame = (tag, home, words, show, keyOf) => {
     close: () => launched?.close(),
     send: (text) => early ? early.push(text) : send(text),
     // Another session needs another ticket, which only another load of the page has.
-    setVisitor: (name, by) => {
-      [visitor, signature, early, isFinal] = [name, by, [], true]
+    setVisitor: (name, by, what) => {
+      [visitor, signature, attributes, early, isFinal] = [name, by, what, [], true]
       id = undefined
       frame.addEventListener('load', load, { once: true })
       frame.src = 'about:blank'
@@ -199,7 +199,7 @@ const runFrame = (tag, home, words, show, keyOf) => {
     id = randomName()
     frame.src = new URL('embed/' + token + '#' + new URLSearchParams({
       id, scheme, lang: words.wanted, ...history && { history }, ...visitor && { visitor }, ...signature && { signature },
-      ...isFinal && { final: true },
+      ...attributes && { attributes }, ...isFinal && { final: true },
     }), home)
   }
   show(shown)
@@ -211,7 +211,8 @@ const runFrame = (tag, home, words, show, keyOf) => {
 // A part of the page.
 const runWithin = (tag, home, words, show, keyOf) => {
   const { token, launcher, history } = tag.dataset
-  let who = { visitor: tag.dataset.visitor, signature: tag.dataset.visitorSignature }
+  const { visitor, visitorSignature: signature, visitorAttributes: attributes } = tag.dataset
+  let who = { visitor, signature, attributes }
   const { host, root } = enclose()
   let launched
   let scheme
@@ -235,11 +236,13 @@ const runWithin = (tag, home, words, show, keyOf) => {
   }
   let chat
   const begin = () => {
-    const { visitor, signature } = who
+    const { visitor, signature, attributes } = who
     card.ariaBusy = 'true'
     card.ariaLabel = 'Chat'
     card.replaceChildren(make('p', { role: 'status', textContent: words.loading }))
-    const open = () => post(home, 'sessions', { token, visitor: visitor || undefined, visitor_signature: signature || undefined })
+    const open = () => post(home, 'sessions', {
+      token, visitor: visitor || undefined, visitor_signature: signature || undefined, visitor_attributes: attributes || undefined,
+    })
     chat = attend({ card, home, words, key: keyOf(history), who, open, page: pageAddress, tell, refuse, dressed })
   }
   show(host)
@@ -249,11 +252,11 @@ const runWithin = (tag, home, words, show, keyOf) => {
     close: () => launched?.close(),
     send: (text) => chat.send(text),
     // What the browser keeps of a visitor ends with the visitor.
-    setVisitor: (visitor, signature) => {
+    setVisitor: (visitor, signature, attributes) => {
       if (!host.isConnected) return
       chat.end()
       if ((visitor || '') !== (who.visitor || '') || !signature !== !who.signature) chat.forget()
-      who = { visitor, signature, isFinal: true }
+      who = { visitor, signature, attributes, isFinal: true }
       begin()
     },
   }, () => chat.end())

@@ -304,6 +304,7 @@ CREATE TABLE chat_templates (
     reply_failure text NOT NULL DEFAULT ''::text,
     reply_failing_since bigint NOT NULL DEFAULT 0,
     translations text NOT NULL DEFAULT ''::text,
+    transcripts text NOT NULL DEFAULT ''::text,
     CONSTRAINT chat_templates_owner_id_fkey FOREIGN KEY (owner_id) REFERENCES users(id),
     CONSTRAINT chat_templates_pkey PRIMARY KEY (id),
     CONSTRAINT chat_templates_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
@@ -1605,6 +1606,22 @@ BEGIN
     INSERT INTO workspace_changes VALUES (pg_current_xact_id()::text::bigint, '') ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $function$;
+CREATE FUNCTION usage_translations()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+BEGIN
+    IF TG_OP = 'DELETE' THEN
+        UPDATE workspace_usage SET storage_bytes = storage_bytes - octet_length(OLD.translations)
+        WHERE workspace_id = OLD.workspace_id;
+    ELSIF TG_OP = 'INSERT' THEN
+        PERFORM count_usage(NEW.workspace_id, 0, 0, 0, octet_length(NEW.translations));
+    ELSE
+        PERFORM count_usage(NEW.workspace_id, 0, 0, 0,
+            octet_length(NEW.translations) - octet_length(OLD.translations));
+    END IF;
+    RETURN NULL;
+END $function$;
 CREATE VIEW recorded_events AS SELECT events.id,
     events.org_id,
     events.workspace_id,
@@ -1799,6 +1816,7 @@ CREATE INDEX scim_requests_outcome ON scim_requests USING btree (org_id, token, 
 CREATE INDEX scim_requests_subject ON scim_requests USING btree (org_id, subject);
 CREATE INDEX scim_requests_age ON scim_requests USING btree (created_at);
 CREATE INDEX presences_hidden ON presences USING btree (org_id, hidden_seq) WHERE (hidden_seq > 0);
+CREATE INDEX chat_templates_transcripts ON chat_templates USING btree (workspace_id, transcripts) WHERE (transcripts <> ''::text);
 CREATE TRIGGER usage_workspace_made AFTER INSERT ON workspaces FOR EACH ROW EXECUTE FUNCTION usage_workspace_made();
 CREATE TRIGGER usage_prompt_ending BEFORE DELETE ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_ending();
 CREATE TRIGGER usage_prompt_made AFTER INSERT ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_made();
@@ -1841,6 +1859,11 @@ CREATE TRIGGER changed AFTER UPDATE ON sessions FOR EACH ROW WHEN ((to_jsonb(old
 CREATE TRIGGER removed AFTER DELETE ON sign_ins FOR EACH ROW EXECUTE FUNCTION note_everyone();
 CREATE TRIGGER changed AFTER UPDATE ON sign_ins FOR EACH ROW WHEN ((to_jsonb(old.*) - 'issued_at'::text) <> (to_jsonb(new.*) - 'issued_at'::text)) EXECUTE FUNCTION note_everyone();
 CREATE TRIGGER changed AFTER INSERT OR DELETE OR UPDATE ON prompt_references FOR EACH ROW EXECUTE FUNCTION note_workspace();
+CREATE TRIGGER usage_translations_made AFTER INSERT ON chat_templates FOR EACH ROW WHEN (new.translations <> ''::text) EXECUTE FUNCTION usage_translations();
+CREATE TRIGGER usage_translations_changed AFTER UPDATE ON chat_templates FOR EACH ROW WHEN (new.translations <> old.translations) EXECUTE FUNCTION usage_translations();
+CREATE TRIGGER usage_translations_gone AFTER DELETE ON chat_templates FOR EACH ROW WHEN (old.translations <> ''::text) EXECUTE FUNCTION usage_translations();
+CREATE TRIGGER usage_translations_made AFTER INSERT ON chat_versions FOR EACH ROW WHEN (new.translations <> ''::text) EXECUTE FUNCTION usage_translations();
+CREATE TRIGGER usage_translations_gone AFTER DELETE ON chat_versions FOR EACH ROW WHEN (old.translations <> ''::text) EXECUTE FUNCTION usage_translations();
 INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (0, true),
     (1, true),
@@ -1949,4 +1972,6 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (234, true),
     (237, true),
     (238, true),
-    (243, true);
+    (243, true),
+    (240, true),
+    (241, true);

@@ -247,7 +247,7 @@ CREATE TABLE chat_templates (
     created_by       TEXT NOT NULL,
     updated_at       BIGINT NOT NULL,
     deleted_at       BIGINT NOT NULL
-, reply TEXT NOT NULL DEFAULT '', published_version_id TEXT NOT NULL DEFAULT '', version_count BIGINT NOT NULL DEFAULT 0, theme TEXT NOT NULL DEFAULT '', reply_failures BIGINT NOT NULL DEFAULT 0, reply_failure TEXT NOT NULL DEFAULT '', reply_failing_since BIGINT NOT NULL DEFAULT 0, translations TEXT NOT NULL DEFAULT '');
+, reply TEXT NOT NULL DEFAULT '', published_version_id TEXT NOT NULL DEFAULT '', version_count BIGINT NOT NULL DEFAULT 0, theme TEXT NOT NULL DEFAULT '', reply_failures BIGINT NOT NULL DEFAULT 0, reply_failure TEXT NOT NULL DEFAULT '', reply_failing_since BIGINT NOT NULL DEFAULT 0, translations TEXT NOT NULL DEFAULT '', transcripts TEXT NOT NULL DEFAULT '');
 CREATE INDEX chat_templates_workspace ON chat_templates (workspace_id, id) WHERE deleted_at = 0;
 CREATE INDEX chat_templates_owner ON chat_templates (workspace_id, owner_id, id) WHERE deleted_at = 0;
 CREATE INDEX chat_templates_visible ON chat_templates (workspace_id, visibility, id) WHERE deleted_at = 0;
@@ -1374,6 +1374,27 @@ CREATE INDEX scim_requests_outcome ON scim_requests (org_id, token, outcome, id)
 CREATE INDEX scim_requests_subject ON scim_requests (org_id, subject);
 CREATE INDEX scim_requests_age ON scim_requests (created_at);
 CREATE INDEX presences_hidden ON presences (org_id, hidden_seq) WHERE hidden_seq > 0;
+CREATE INDEX chat_templates_transcripts ON chat_templates (workspace_id, transcripts) WHERE transcripts <> '';
+CREATE TRIGGER usage_translations_made AFTER INSERT ON chat_templates FOR EACH ROW WHEN NEW.translations <> ''
+BEGIN
+    UPDATE workspace_usage SET storage_bytes = storage_bytes + octet_length(NEW.translations) WHERE workspace_id = NEW.workspace_id;
+END;
+CREATE TRIGGER usage_translations_changed AFTER UPDATE OF translations ON chat_templates FOR EACH ROW WHEN NEW.translations <> OLD.translations
+BEGIN
+    UPDATE workspace_usage SET storage_bytes = storage_bytes + octet_length(NEW.translations) - octet_length(OLD.translations) WHERE workspace_id = NEW.workspace_id;
+END;
+CREATE TRIGGER usage_translations_gone AFTER DELETE ON chat_templates FOR EACH ROW WHEN OLD.translations <> ''
+BEGIN
+    UPDATE workspace_usage SET storage_bytes = storage_bytes - octet_length(OLD.translations) WHERE workspace_id = OLD.workspace_id;
+END;
+CREATE TRIGGER usage_version_translations_made AFTER INSERT ON chat_versions FOR EACH ROW WHEN NEW.translations <> ''
+BEGIN
+    UPDATE workspace_usage SET storage_bytes = storage_bytes + octet_length(NEW.translations) WHERE workspace_id = NEW.workspace_id;
+END;
+CREATE TRIGGER usage_version_translations_gone AFTER DELETE ON chat_versions FOR EACH ROW WHEN OLD.translations <> ''
+BEGIN
+    UPDATE workspace_usage SET storage_bytes = storage_bytes - octet_length(OLD.translations) WHERE workspace_id = OLD.workspace_id;
+END;
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1482,3 +1503,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (234, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (237, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (238, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (243, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (240, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (241, 1);

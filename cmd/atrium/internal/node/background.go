@@ -88,10 +88,15 @@ func (n *Node) runEmbedUsage(ctx context.Context) {
 	flush(ctx, n.Services.EmbedUsage.Flush, report)
 }
 
-// runReplyCounts returns unused reservations of replies, until ctx ends.
+// runReplyCounts returns unused reservations of replies, and forwards turns to webhooks, until ctx ends.
 func (n *Node) runReplyCounts(ctx context.Context) {
 	report := func(err error) { n.Log.Warn("answers that were counted ahead stay counted", "error", err) }
+	var forwarding sync.WaitGroup
+	forwarding.Go(func() {
+		n.Services.Transcripts.Run(ctx, func(err error) { n.Log.Warn("a transcript did not arrive", "error", err) })
+	})
 	n.Services.Replies.Run(ctx, report)
+	forwarding.Wait() // the turns that it loses are counted
 	flush(ctx, n.Services.Replies.Flush, report)
 }
 
