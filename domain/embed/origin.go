@@ -65,7 +65,7 @@ func ParseOrigin(header string) (Origin, bool) {
 	if host, ok = cleanHost(host); !ok {
 		return ForeignOrigin, false
 	}
-	if port, ok = cleanPort(scheme, port); !ok || (scheme == capacitor && host+port != localhost) {
+	if port, ok = cleanPort(scheme, port); !ok {
 		return ForeignOrigin, false
 	}
 	return Origin(scheme + "://" + host + port), true
