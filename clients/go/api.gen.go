@@ -15,251 +15,257 @@ var _, _ = json.Valid, errors.New
 
 // The codes of errors. Compare them with errors.Is: errors.Is(err, atrium.CodeNameTaken).
 const (
-	CodeActivationGated               Code = "activation_gated"                 // Activation needs approvals or checks
-	CodeActivationRequestEnded        Code = "activation_request_ended"         // Activation request ended
-	CodeActivationRequestLimitReached Code = "activation_request_limit_reached" // Too many activation requests
-	CodeActivationRequestNotFound     Code = "activation_request_not_found"     // No such activation request
-	CodeActivationRequested           Code = "activation_requested"             // Activation requested already
-	CodeActiveChanged                 Code = "active_changed"                   // Active version changed
-	CodeAddOnNotFound                 Code = "add_on_not_found"                 // Add-on not found
-	CodeAddOnUnavailable              Code = "add_on_unavailable"               // Add-on unavailable
-	CodeAddressNotAllowed             Code = "address_not_allowed"              // Address not allowed
-	CodeAddressUnconfirmed            Code = "address_unconfirmed"              // Address not confirmed
-	CodeAlreadyAttached               Code = "already_attached"                 // Already attached
-	CodeAlreadyMember                 Code = "already_member"                   // Already a member
-	CodeAlreadyShared                 Code = "already_shared"                   // Already shared
-	CodeAmbiguousHost                 Code = "ambiguous_host"                   // Ambiguous host
-	CodeAmountTooLarge                Code = "amount_too_large"                 // Amount too large
-	CodeAPIKeyInactive                Code = "api_key_inactive"                 // API key inactive
-	CodeAPIKeyNotFound                Code = "api_key_not_found"                // API key not found
-	CodeBaseOutdated                  Code = "base_outdated"                    // Base outdated
-	CodeBillingAddressInvalid         Code = "billing_address_invalid"          // Invalid billing address
-	CodeBillingRoleRequired           Code = "billing_role_required"            // Not allowed to manage payments
-	CodeBodyTooLarge                  Code = "body_too_large"                   // Body too large
-	CodeCardDeclined                  Code = "card_declined"                    // Card declined
-	CodeChangeScheduled               Code = "change_scheduled"                 // Change scheduled
-	CodeChatMemberNotFound            Code = "chat_member_not_found"            // Chat member not found
-	CodeChatPromptGone                Code = "chat_prompt_gone"                 // Prompt gone
-	CodeChatTemplateForbidden         Code = "chat_template_forbidden"          // Not allowed on this chat template
-	CodeChatTemplateNotFound          Code = "chat_template_not_found"          // Chat template not found
-	CodeChatVersionNotFound           Code = "chat_version_not_found"           // Chat version not found
-	CodeCheckLimitReached             Code = "check_limit_reached"              // Too many checks
-	CodeConnectionForbidden           Code = "connection_forbidden"             // Not allowed on this connection
-	CodeConnectionLimitReached        Code = "connection_limit_reached"         // Too many connections
-	CodeConnectionNotFound            Code = "connection_not_found"             // Connection not found
-	CodeConnectionNotRevoked          Code = "connection_not_revoked"           // Connection not revoked
-	CodeConnectionRevoked             Code = "connection_revoked"               // Connection revoked
-	CodeConsentEnded                  Code = "consent_ended"                    // Consent ended
-	CodeConsentIncomplete             Code = "consent_incomplete"               // Consent incomplete
-	CodeConsentInvalid                Code = "consent_invalid"                  // Consent invalid
-	CodeConsentNotOffered             Code = "consent_not_offered"              // Consent not offered
-	CodeContractBreak                 Code = "contract_break"                   // Contract break
-	CodeCopyTooLarge                  Code = "copy_too_large"                   // Copy too large
-	CodeCredentialChanged             Code = "credential_changed"               // Credential changed
-	CodeCreditPackNotFound            Code = "credit_pack_not_found"            // Credit pack not found
-	CodeCreditPackUnavailable         Code = "credit_pack_unavailable"          // Credit pack unavailable
-	CodeCrossOrigin                   Code = "cross_origin"                     // Page of another origin
-	CodeCurrencyConflict              Code = "currency_conflict"                // Currency conflict
-	CodeDailyRepliesReached           Code = "daily_replies_reached"            // Daily limit of replies
-	CodeDeviceLimitReached            Code = "device_limit_reached"             // Too many devices
-	CodeEmbedAnswerNotFound           Code = "embed_answer_not_found"           // No such answer
-	CodeEmbedAnswerRated              Code = "embed_answer_rated"               // Answer rated before
-	CodeEmbedSessionInvalid           Code = "embed_session_invalid"            // Invalid embed session
-	CodeEmbedSessionNotFound          Code = "embed_session_not_found"          // No such session
-	CodeEmbedTicketInvalid            Code = "embed_ticket_invalid"             // Invalid ticket
-	CodeEmbedTokenInvalid             Code = "embed_token_invalid"              // Invalid embed token
-	CodeEmbedTokenNotFound            Code = "embed_token_not_found"            // Embed token not found
-	CodeErasureNotFound               Code = "erasure_not_found"                // Erasure not found
-	CodeFeedbackKindMismatch          Code = "feedback_kind_mismatch"           // Another kind of feedback
-	CodeFeedbackLimitReached          Code = "feedback_limit_reached"           // Too much different feedback
-	CodeFileTooLarge                  Code = "file_too_large"                   // File too large
-	CodeFolderForbidden               Code = "folder_forbidden"                 // Not allowed on this folder
-	CodeFolderTooLarge                Code = "folder_too_large"                 // Folder too large
-	CodeForbidden                     Code = "forbidden"                        // Not allowed
-	CodeGatewayAccessDenied           Code = "gateway_access_denied"            // Payment gateway denies access
-	CodeGatewayError                  Code = "gateway_error"                    // Payment gateway failed
-	CodeGatewayNotFound               Code = "gateway_not_found"                // Gateway not found
-	CodeGatewayTimeout                Code = "gateway_timeout"                  // Payment gateway timed out
-	CodeGatewayUnavailable            Code = "gateway_unavailable"              // Payment gateway unavailable
-	CodeGroupNotFound                 Code = "group_not_found"                  // Group not found
-	CodeHeaderUncertain               Code = "header_uncertain"                 // Header uncertain
-	CodeHTTPSRequired                 Code = "https_required"                   // HTTPS required
-	CodeIdempotencyAnswerErased       Code = "idempotency_answer_erased"        // Response not kept
-	CodeIdempotencyInFlight           Code = "idempotency_in_flight"            // Call in progress
-	CodeIdempotencyKeyReused          Code = "idempotency_key_reused"           // Idempotency-Key reused
-	CodeInUse                         Code = "in_use"                           // In use
-	CodeIncludeCycle                  Code = "include_cycle"                    // Include cycle
-	CodeIncludeNotFound               Code = "include_not_found"                // Include not found
-	CodeIncludeNotText                Code = "include_not_text"                 // Include is no text
-	CodeIncludeTooDeep                Code = "include_too_deep"                 // Includes nested too deep
-	CodeIncludeTooLarge               Code = "include_too_large"                // Includes too large
-	CodeIntentNotFound                Code = "intent_not_found"                 // Intent not found
-	CodeIntentState                   Code = "intent_state"                     // Wrong intent state
-	CodeInternal                      Code = "internal"                         // Internal error
-	CodeInvalidCursor                 Code = "invalid_cursor"                   // Invalid cursor
-	CodeInvalidFields                 Code = "invalid_fields"                   // Invalid fields
-	CodeInvalidItemConfig             Code = "invalid_item_config"              // Invalid configuration
-	CodeInvalidLimit                  Code = "invalid_limit"                    // Invalid limit
-	CodeInvalidParameter              Code = "invalid_parameter"                // Invalid parameter
-	CodeInvalidVariables              Code = "invalid_variables"                // Invalid variables
-	CodeInvitationEmailMismatch       Code = "invitation_email_mismatch"        // Invitation for another address
-	CodeInvitationExpired             Code = "invitation_expired"               // Invitation expired
-	CodeInvitationNotFound            Code = "invitation_not_found"             // Invitation not found
-	CodeInvitationRoleRequired        Code = "invitation_role_required"         // Not allowed to invite
-	CodeInvoiceNotFound               Code = "invoice_not_found"                // Invoice not found
-	CodeInvoiceNotPayable             Code = "invoice_not_payable"              // Invoice not payable
-	CodeInvoiceUnpaid                 Code = "invoice_unpaid"                   // Invoice unpaid
-	CodeKeyUnsupported                Code = "key_unsupported"                  // Key not supported
-	CodeKindNotOffered                Code = "kind_not_offered"                 // Kind not offered
-	CodeLabelChanged                  Code = "label_changed"                    // Label changed
-	CodeLabelLimitReached             Code = "label_limit_reached"              // Too many labels
-	CodeLabelNotFound                 Code = "label_not_found"                  // Label not found
-	CodeLastOperator                  Code = "last_operator"                    // Last operator
-	CodeLastOwner                     Code = "last_owner"                       // Last owner
-	CodeLastPasskey                   Code = "last_passkey"                     // Last passkey
-	CodeLogoutTokenInvalid            Code = "logout_token_invalid"             // Invalid logout token
-	CodeMailNotConfigured             Code = "mail_not_configured"              // No mail server
-	CodeMalformedJSON                 Code = "malformed_json"                   // Malformed JSON
-	CodeMalformedRequest              Code = "malformed_request"                // Malformed request
-	CodeMappingInvalid                Code = "mapping_invalid"                  // Invalid mapping
-	CodeMemberLimitReached            Code = "member_limit_reached"             // Too many members
-	CodeMemberNotFound                Code = "member_not_found"                 // Member not found
-	CodeMethodNotAllowed              Code = "method_not_allowed"               // Method not allowed
-	CodeMissingVariables              Code = "missing_variables"                // Missing variables
-	CodeNameTaken                     Code = "name_taken"                       // Name taken
-	CodeNoActiveSubscription          Code = "no_active_subscription"           // No subscription
-	CodeNoSession                     Code = "no_session"                       // No session
-	CodeNotASheet                     Code = "not_a_sheet"                      // Not a sheet
-	CodeNotAcceptable                 Code = "not_acceptable"                   // Not acceptable
-	CodeNotFound                      Code = "not_found"                        // Not found
-	CodeNotInTrial                    Code = "not_in_trial"                     // Not in a trial
-	CodeNotSourceOwner                Code = "not_source_owner"                 // Not the owner of the data source
-	CodeOnlyOwner                     Code = "only_owner"                       // Only owner
-	CodeOperatorByRules               Code = "operator_by_rules"                // Operator by claim rules
-	CodeOriginNotAllowed              Code = "origin_not_allowed"               // Site not allowed
-	CodeOutOfMemory                   Code = "out_of_memory"                    // Out of memory
-	CodeOwnerShare                    Code = "owner_share"                      // Owner needs no share
-	CodeOwnerStays                    Code = "owner_stays"                      // Owner cannot be removed
-	CodePasskeyExists                 Code = "passkey_exists"                   // Passkey exists
-	CodePasskeyInvalid                Code = "passkey_invalid"                  // Invalid passkey
-	CodePasskeyNotFound               Code = "passkey_not_found"                // Passkey not found
-	CodePasskeyRefused                Code = "passkey_refused"                  // Passkey refused
-	CodePasskeysUnavailable           Code = "passkeys_unavailable"             // No passkeys here
-	CodePaymentMethodExpired          Code = "payment_method_expired"           // Payment method expired
-	CodePaymentMethodInUse            Code = "payment_method_in_use"            // Payment method in use
-	CodePaymentMethodNotFound         Code = "payment_method_not_found"         // Payment method not found
-	CodePaymentMethodRequired         Code = "payment_method_required"          // Payment method required
-	CodePaymentPending                Code = "payment_pending"                  // Change in progress
-	CodePaymentsNotConfigured         Code = "payments_not_configured"          // Payments not configured
-	CodePaymentsPaused                Code = "payments_paused"                  // Payments paused
-	CodePermissionDenied              Code = "permission_denied"                // Permission denied
-	CodePersonalKeysForbidden         Code = "personal_keys_forbidden"          // Personal API keys not allowed
-	CodePlanLimitReached              Code = "plan_limit_reached"               // Plan limit reached
-	CodePlanNotFound                  Code = "plan_not_found"                   // Plan not found
-	CodePlanUnavailable               Code = "plan_unavailable"                 // Plan unavailable
-	CodePresenceNotFound              Code = "presence_not_found"               // Presence not found
-	CodePresenceNotOwn                Code = "presence_not_own"                 // Not your presence
-	CodePreviewNotFound               Code = "preview_not_found"                // Preview not found
-	CodePreviewOutdated               Code = "preview_outdated"                 // Preview outdated
-	CodePreviewRateLimited            Code = "preview_rate_limited"             // Too many previews
-	CodeProbeFailed                   Code = "probe_failed"                     // Probe failed
-	CodeProbeRateLimited              Code = "probe_rate_limited"               // Too many probes
-	CodePromotionCodeInvalid          Code = "promotion_code_invalid"           // Invalid promotion code
-	CodePromotionCodeRateLimited      Code = "promotion_code_rate_limited"      // Too many promotion codes
-	CodePromptTemplateForbidden       Code = "prompt_template_forbidden"        // Not allowed on this prompt template
-	CodePromptTemplateNotFound        Code = "prompt_template_not_found"        // Prompt template not found
-	CodePromptUnavailable             Code = "prompt_unavailable"               // Prompt unavailable
-	CodePromptVersionNotFound         Code = "prompt_version_not_found"         // Prompt version not found
-	CodeProviderFailed                Code = "provider_failed"                  // Provider failed
-	CodeProviderNotFound              Code = "provider_not_found"               // Provider not found
-	CodePublishedChanged              Code = "published_changed"                // Published version changed
-	CodeQuotaExceeded                 Code = "quota_exceeded"                   // Quota exceeded
-	CodeRateLimited                   Code = "rate_limited"                     // Too many requests
-	CodeRenderTooLarge                Code = "render_too_large"                 // Rendered prompt too large
-	CodeRepliesNotConfigured          Code = "replies_not_configured"           // No replies
-	CodeReplyConnectionUnavailable    Code = "reply_connection_unavailable"     // Connection not available
-	CodeReportSignatureInvalid        Code = "report_signature_invalid"         // Invalid signature
-	CodeRequiredClaimMissing          Code = "required_claim_missing"           // Required claim missing
-	CodeRevisionMismatch              Code = "revision_mismatch"                // Revision mismatch
-	CodeRoleCeiling                   Code = "role_ceiling"                     // Above your own role
-	CodeRolloutLimitReached           Code = "rollout_limit_reached"            // Too many rollouts
-	CodeRowsNotCompared               Code = "rows_not_compared"                // Rows not compared
-	CodeRowsUnsupported               Code = "rows_unsupported"                 // Rows not supported
-	CodeScopeRequired                 Code = "scope_required"                   // Scope required
-	CodeSeatsInUse                    Code = "seats_in_use"                     // Seats in use
-	CodeSessionNotFound               Code = "session_not_found"                // Session not found
-	CodeSessionRequired               Code = "session_required"                 // Session required
-	CodeSetupIntentRateLimited        Code = "setup_intent_rate_limited"        // Too many setup intents
-	CodeShareLimitReached             Code = "share_limit_reached"              // Too many shares
-	CodeShareNotFound                 Code = "share_not_found"                  // Share not found
-	CodeSheetNotFound                 Code = "sheet_not_found"                  // Sheet not found
-	CodeSheetNotShared                Code = "sheet_not_shared"                 // Sheet not shared
-	CodeSignInLinkInvalid             Code = "sign_in_link_invalid"             // Invalid sign-in
-	CodeSignInNotConfigured           Code = "sign_in_not_configured"           // Sign-in not configured
-	CodeSignInRefused                 Code = "sign_in_refused"                  // Sign-in refused
-	CodeSignInRequired                Code = "sign_in_required"                 // Sign in to accept
-	CodeSignInStateInvalid            Code = "sign_in_state_invalid"            // Sign-in not begun here
-	CodeSignUpClosed                  Code = "sign_up_closed"                   // Sign-up closed
-	CodeSlugTaken                     Code = "slug_taken"                       // Slug taken
-	CodeSourceChanged                 Code = "source_changed"                   // Data source changed
-	CodeSourceForbidden               Code = "source_forbidden"                 // Not allowed on this data source
-	CodeSourceLimitReached            Code = "source_limit_reached"             // Too many data sources
-	CodeSourceNotFound                Code = "source_not_found"                 // Data source not found
-	CodeSourcePaused                  Code = "source_paused"                    // Data source paused
-	CodeSourceUnmapped                Code = "source_unmapped"                  // Data source unmapped
-	CodeStepUpRequired                Code = "step_up_required"                 // Confirm it is you
-	CodeStreamLimitReached            Code = "stream_limit_reached"             // Too many streams
-	CodeSubscriptionEnds              Code = "subscription_ends"                // Subscription ends
-	CodeSubscriptionExists            Code = "subscription_exists"              // Subscription exists
-	CodeSubscriptionNotActive         Code = "subscription_not_active"          // Subscription not active
-	CodeSubscriptionPaused            Code = "subscription_paused"              // Subscription paused
-	CodeSubscriptionUnrecognized      Code = "subscription_unrecognized"        // Subscription unrecognized
-	CodeTabNotFound                   Code = "tab_not_found"                    // Tab not found
-	CodeTableNotFound                 Code = "table_not_found"                  // Table not found
-	CodeTableUnreadable               Code = "table_unreadable"                 // Table unreadable
-	CodeTaxIDInvalid                  Code = "tax_id_invalid"                   // Invalid tax id
-	CodeTemplateNotPublished          Code = "template_not_published"           // Chat not published
-	CodeTestCardRequired              Code = "test_card_required"               // Test card required
-	CodeTimeout                       Code = "timeout"                          // Timed out
-	CodeTooManyReads                  Code = "too_many_reads"                   // Too many pending reads
-	CodeTranscriptWebhookUnavailable  Code = "transcript_webhook_unavailable"   // Webhook not available
-	CodeTransferRefused               Code = "transfer_refused"                 // Transfer refused
-	CodeTrialUsed                     Code = "trial_used"                       // Trial used
-	CodeUnauthenticated               Code = "unauthenticated"                  // Not authenticated
-	CodeUnavailable                   Code = "unavailable"                      // Unavailable
-	CodeUndeclaredVariable            Code = "undeclared_variable"              // Undeclared variable
-	CodeUnknownFeature                Code = "unknown_feature"                  // Unknown feature
-	CodeUnknownHost                   Code = "unknown_host"                     // Unknown host
-	CodeUnknownParameter              Code = "unknown_parameter"                // Unknown query parameter
-	CodeUnknownRegistryItem           Code = "unknown_registry_item"            // Not in the registry
-	CodeUnknownSourceType             Code = "unknown_source_type"              // Unknown data source type
-	CodeUnknownWorkflow               Code = "unknown_workflow"                 // Unknown workflow
-	CodeUnsupportedFormat             Code = "unsupported_format"               // Unsupported format
-	CodeUnsupportedMediaType          Code = "unsupported_media_type"           // Unsupported media type
-	CodeUnsupportedSyntax             Code = "unsupported_syntax"               // Unsupported syntax
-	CodeUpstreamFailed                Code = "upstream_failed"                  // Upstream failed
-	CodeUpstreamTimeout               Code = "upstream_timeout"                 // Upstream timed out
-	CodeURLNotAllowed                 Code = "url_not_allowed"                  // URL not allowed
-	CodeUsageBelowZero                Code = "usage_below_zero"                 // Usage below zero
-	CodeUserNotFound                  Code = "user_not_found"                   // User not found
-	CodeUserNotInWorkspace            Code = "user_not_in_workspace"            // User not in the workspace
-	CodeVersionActive                 Code = "version_active"                   // Version active
-	CodeVersionFrozen                 Code = "version_frozen"                   // Version frozen
-	CodeVersionInRollout              Code = "version_in_rollout"               // Version in a rollout
-	CodeVisitorSignatureInvalid       Code = "visitor_signature_invalid"        // Invalid visitor signature
-	CodeVisitorSignatureRequired      Code = "visitor_signature_required"       // Visitor signature required
-	CodeWebhookDeliveryNotFound       Code = "webhook_delivery_not_found"       // Delivery not found
-	CodeWebhookDisabled               Code = "webhook_disabled"                 // Webhook disabled
-	CodeWebhookMalformed              Code = "webhook_malformed"                // Malformed event
-	CodeWebhookNotFound               Code = "webhook_not_found"                // Webhook not found
-	CodeWebhookSignatureInvalid       Code = "webhook_signature_invalid"        // Invalid signature
-	CodeWorkflowLimitReached          Code = "workflow_limit_reached"           // Too many workflows
-	CodeWorkflowNotAttached           Code = "workflow_not_attached"            // Workflow not attached
-	CodeWorkspaceInUse                Code = "workspace_in_use"                 // Workspace in use
-	CodeWorkspaceMismatch             Code = "workspace_mismatch"               // Workspace mismatch
-	CodeWorkspaceNotFound             Code = "workspace_not_found"              // Workspace not found
-	CodeWorkspaceRequired             Code = "workspace_required"               // Workspace required
-	CodeWorkspacesByOperators         Code = "workspaces_by_operators"          // Only operators can create workspaces
+	CodeActivationGated                Code = "activation_gated"                 // Activation needs approvals or checks
+	CodeActivationRequestEnded         Code = "activation_request_ended"         // Activation request ended
+	CodeActivationRequestLimitReached  Code = "activation_request_limit_reached" // Too many activation requests
+	CodeActivationRequestNotFound      Code = "activation_request_not_found"     // No such activation request
+	CodeActivationRequested            Code = "activation_requested"             // Activation requested already
+	CodeActiveChanged                  Code = "active_changed"                   // Active version changed
+	CodeAddOnNotFound                  Code = "add_on_not_found"                 // Add-on not found
+	CodeAddOnUnavailable               Code = "add_on_unavailable"               // Add-on unavailable
+	CodeAddressNotAllowed              Code = "address_not_allowed"              // Address not allowed
+	CodeAddressUnconfirmed             Code = "address_unconfirmed"              // Address not confirmed
+	CodeAlreadyAttached                Code = "already_attached"                 // Already attached
+	CodeAlreadyMember                  Code = "already_member"                   // Already a member
+	CodeAlreadyShared                  Code = "already_shared"                   // Already shared
+	CodeAmbiguousHost                  Code = "ambiguous_host"                   // Ambiguous host
+	CodeAmountTooLarge                 Code = "amount_too_large"                 // Amount too large
+	CodeAPIKeyInactive                 Code = "api_key_inactive"                 // API key inactive
+	CodeAPIKeyNotFound                 Code = "api_key_not_found"                // API key not found
+	CodeBaseOutdated                   Code = "base_outdated"                    // Base outdated
+	CodeBillingAddressInvalid          Code = "billing_address_invalid"          // Invalid billing address
+	CodeBillingRoleRequired            Code = "billing_role_required"            // Not allowed to manage payments
+	CodeBodyTooLarge                   Code = "body_too_large"                   // Body too large
+	CodeByteLimitReached               Code = "byte_limit_reached"               // Byte limit reached
+	CodeCardDeclined                   Code = "card_declined"                    // Card declined
+	CodeChangeScheduled                Code = "change_scheduled"                 // Change scheduled
+	CodeChatMemberNotFound             Code = "chat_member_not_found"            // Chat member not found
+	CodeChatPromptGone                 Code = "chat_prompt_gone"                 // Prompt gone
+	CodeChatTemplateForbidden          Code = "chat_template_forbidden"          // Not allowed on this chat template
+	CodeChatTemplateNotFound           Code = "chat_template_not_found"          // Chat template not found
+	CodeChatVersionNotFound            Code = "chat_version_not_found"           // Chat version not found
+	CodeCheckLimitReached              Code = "check_limit_reached"              // Too many checks
+	CodeConnectionForbidden            Code = "connection_forbidden"             // Not allowed on this connection
+	CodeConnectionLimitReached         Code = "connection_limit_reached"         // Too many connections
+	CodeConnectionNotFound             Code = "connection_not_found"             // Connection not found
+	CodeConnectionNotRevoked           Code = "connection_not_revoked"           // Connection not revoked
+	CodeConnectionRevoked              Code = "connection_revoked"               // Connection revoked
+	CodeConsentEnded                   Code = "consent_ended"                    // Consent ended
+	CodeConsentIncomplete              Code = "consent_incomplete"               // Consent incomplete
+	CodeConsentInvalid                 Code = "consent_invalid"                  // Consent invalid
+	CodeConsentNotOffered              Code = "consent_not_offered"              // Consent not offered
+	CodeContractBreak                  Code = "contract_break"                   // Contract break
+	CodeCopyTooLarge                   Code = "copy_too_large"                   // Copy too large
+	CodeCredentialChanged              Code = "credential_changed"               // Credential changed
+	CodeCreditPackNotFound             Code = "credit_pack_not_found"            // Credit pack not found
+	CodeCreditPackUnavailable          Code = "credit_pack_unavailable"          // Credit pack unavailable
+	CodeCrossOrigin                    Code = "cross_origin"                     // Page of another origin
+	CodeCurrencyConflict               Code = "currency_conflict"                // Currency conflict
+	CodeDailyRepliesReached            Code = "daily_replies_reached"            // Daily limit of replies
+	CodeDeviceLimitReached             Code = "device_limit_reached"             // Too many devices
+	CodeEmbedAnswerNotFound            Code = "embed_answer_not_found"           // No such answer
+	CodeEmbedAnswerRated               Code = "embed_answer_rated"               // Answer rated before
+	CodeEmbedSessionInvalid            Code = "embed_session_invalid"            // Invalid embed session
+	CodeEmbedSessionNotFound           Code = "embed_session_not_found"          // No such session
+	CodeEmbedTicketInvalid             Code = "embed_ticket_invalid"             // Invalid ticket
+	CodeEmbedTokenInvalid              Code = "embed_token_invalid"              // Invalid embed token
+	CodeEmbedTokenNotFound             Code = "embed_token_not_found"            // Embed token not found
+	CodeErasureNotFound                Code = "erasure_not_found"                // Erasure not found
+	CodeFeedbackKindMismatch           Code = "feedback_kind_mismatch"           // Another kind of feedback
+	CodeFeedbackLimitReached           Code = "feedback_limit_reached"           // Too much different feedback
+	CodeFileTooLarge                   Code = "file_too_large"                   // File too large
+	CodeFolderForbidden                Code = "folder_forbidden"                 // Not allowed on this folder
+	CodeFolderTooLarge                 Code = "folder_too_large"                 // Folder too large
+	CodeForbidden                      Code = "forbidden"                        // Not allowed
+	CodeGatewayAccessDenied            Code = "gateway_access_denied"            // Payment gateway denies access
+	CodeGatewayError                   Code = "gateway_error"                    // Payment gateway failed
+	CodeGatewayNotFound                Code = "gateway_not_found"                // Gateway not found
+	CodeGatewayTimeout                 Code = "gateway_timeout"                  // Payment gateway timed out
+	CodeGatewayUnavailable             Code = "gateway_unavailable"              // Payment gateway unavailable
+	CodeGroupNotFound                  Code = "group_not_found"                  // Group not found
+	CodeHeaderUncertain                Code = "header_uncertain"                 // Header uncertain
+	CodeHTTPSRequired                  Code = "https_required"                   // HTTPS required
+	CodeIdempotencyAnswerErased        Code = "idempotency_answer_erased"        // Response not kept
+	CodeIdempotencyInFlight            Code = "idempotency_in_flight"            // Call in progress
+	CodeIdempotencyKeyReused           Code = "idempotency_key_reused"           // Idempotency-Key reused
+	CodeInUse                          Code = "in_use"                           // In use
+	CodeIncludeCycle                   Code = "include_cycle"                    // Include cycle
+	CodeIncludeNotFound                Code = "include_not_found"                // Include not found
+	CodeIncludeNotText                 Code = "include_not_text"                 // Include is no text
+	CodeIncludeTooDeep                 Code = "include_too_deep"                 // Includes nested too deep
+	CodeIncludeTooLarge                Code = "include_too_large"                // Includes too large
+	CodeInsufficientUserAuthentication Code = "insufficient_user_authentication" // Sign in again at the provider
+	CodeIntentNotFound                 Code = "intent_not_found"                 // Intent not found
+	CodeIntentState                    Code = "intent_state"                     // Wrong intent state
+	CodeInternal                       Code = "internal"                         // Internal error
+	CodeInvalidCursor                  Code = "invalid_cursor"                   // Invalid cursor
+	CodeInvalidFields                  Code = "invalid_fields"                   // Invalid fields
+	CodeInvalidItemConfig              Code = "invalid_item_config"              // Invalid configuration
+	CodeInvalidLimit                   Code = "invalid_limit"                    // Invalid limit
+	CodeInvalidParameter               Code = "invalid_parameter"                // Invalid parameter
+	CodeInvalidVariables               Code = "invalid_variables"                // Invalid variables
+	CodeInvitationEmailMismatch        Code = "invitation_email_mismatch"        // Invitation for another address
+	CodeInvitationExpired              Code = "invitation_expired"               // Invitation expired
+	CodeInvitationNotFound             Code = "invitation_not_found"             // Invitation not found
+	CodeInvitationRoleRequired         Code = "invitation_role_required"         // Not allowed to invite
+	CodeInvoiceNotFound                Code = "invoice_not_found"                // Invoice not found
+	CodeInvoiceNotPayable              Code = "invoice_not_payable"              // Invoice not payable
+	CodeInvoiceUnpaid                  Code = "invoice_unpaid"                   // Invoice unpaid
+	CodeKeyUnsupported                 Code = "key_unsupported"                  // Key not supported
+	CodeKindNotOffered                 Code = "kind_not_offered"                 // Kind not offered
+	CodeLabelChanged                   Code = "label_changed"                    // Label changed
+	CodeLabelLimitReached              Code = "label_limit_reached"              // Too many labels
+	CodeLabelNotFound                  Code = "label_not_found"                  // Label not found
+	CodeLastOperator                   Code = "last_operator"                    // Last operator
+	CodeLastOwner                      Code = "last_owner"                       // Last owner
+	CodeLastPasskey                    Code = "last_passkey"                     // Last passkey
+	CodeLogoutTokenInvalid             Code = "logout_token_invalid"             // Invalid logout token
+	CodeMailNotConfigured              Code = "mail_not_configured"              // No mail server
+	CodeMalformedJSON                  Code = "malformed_json"                   // Malformed JSON
+	CodeMalformedRequest               Code = "malformed_request"                // Malformed request
+	CodeMappingInvalid                 Code = "mapping_invalid"                  // Invalid mapping
+	CodeMemberLimitReached             Code = "member_limit_reached"             // Too many members
+	CodeMemberNotFound                 Code = "member_not_found"                 // Member not found
+	CodeMethodNotAllowed               Code = "method_not_allowed"               // Method not allowed
+	CodeMissingVariables               Code = "missing_variables"                // Missing variables
+	CodeNameTaken                      Code = "name_taken"                       // Name taken
+	CodeNoActiveSubscription           Code = "no_active_subscription"           // No subscription
+	CodeNoSession                      Code = "no_session"                       // No session
+	CodeNotASheet                      Code = "not_a_sheet"                      // Not a sheet
+	CodeNotAcceptable                  Code = "not_acceptable"                   // Not acceptable
+	CodeNotFound                       Code = "not_found"                        // Not found
+	CodeNotInTrial                     Code = "not_in_trial"                     // Not in a trial
+	CodeNotSourceOwner                 Code = "not_source_owner"                 // Not the owner of the data source
+	CodeOnlyOwner                      Code = "only_owner"                       // Only owner
+	CodeOperatorByRules                Code = "operator_by_rules"                // Operator by claim rules
+	CodeOriginNotAllowed               Code = "origin_not_allowed"               // Site not allowed
+	CodeOutOfMemory                    Code = "out_of_memory"                    // Out of memory
+	CodeOwnerShare                     Code = "owner_share"                      // Owner needs no share
+	CodeOwnerStays                     Code = "owner_stays"                      // Owner cannot be removed
+	CodePasskeyExists                  Code = "passkey_exists"                   // Passkey exists
+	CodePasskeyInvalid                 Code = "passkey_invalid"                  // Invalid passkey
+	CodePasskeyNotFound                Code = "passkey_not_found"                // Passkey not found
+	CodePasskeyRefused                 Code = "passkey_refused"                  // Passkey refused
+	CodePasskeysUnavailable            Code = "passkeys_unavailable"             // No passkeys here
+	CodePaymentMethodExpired           Code = "payment_method_expired"           // Payment method expired
+	CodePaymentMethodInUse             Code = "payment_method_in_use"            // Payment method in use
+	CodePaymentMethodNotFound          Code = "payment_method_not_found"         // Payment method not found
+	CodePaymentMethodRequired          Code = "payment_method_required"          // Payment method required
+	CodePaymentPending                 Code = "payment_pending"                  // Change in progress
+	CodePaymentsNotConfigured          Code = "payments_not_configured"          // Payments not configured
+	CodePaymentsPaused                 Code = "payments_paused"                  // Payments paused
+	CodePermissionDenied               Code = "permission_denied"                // Permission denied
+	CodePersonalKeysForbidden          Code = "personal_keys_forbidden"          // Personal API keys not allowed
+	CodePlanLimitReached               Code = "plan_limit_reached"               // Plan limit reached
+	CodePlanNotFound                   Code = "plan_not_found"                   // Plan not found
+	CodePlanUnavailable                Code = "plan_unavailable"                 // Plan unavailable
+	CodePresenceNotFound               Code = "presence_not_found"               // Presence not found
+	CodePresenceNotOwn                 Code = "presence_not_own"                 // Not your presence
+	CodePreviewNotFound                Code = "preview_not_found"                // Preview not found
+	CodePreviewOutdated                Code = "preview_outdated"                 // Preview outdated
+	CodePreviewRateLimited             Code = "preview_rate_limited"             // Too many previews
+	CodeProbeFailed                    Code = "probe_failed"                     // Probe failed
+	CodeProbeRateLimited               Code = "probe_rate_limited"               // Too many probes
+	CodePromotionCodeInvalid           Code = "promotion_code_invalid"           // Invalid promotion code
+	CodePromotionCodeRateLimited       Code = "promotion_code_rate_limited"      // Too many promotion codes
+	CodePromptTemplateForbidden        Code = "prompt_template_forbidden"        // Not allowed on this prompt template
+	CodePromptTemplateNotFound         Code = "prompt_template_not_found"        // Prompt template not found
+	CodePromptUnavailable              Code = "prompt_unavailable"               // Prompt unavailable
+	CodePromptVersionNotFound          Code = "prompt_version_not_found"         // Prompt version not found
+	CodeProviderFailed                 Code = "provider_failed"                  // Provider failed
+	CodeProviderNotFound               Code = "provider_not_found"               // Provider not found
+	CodePublishedChanged               Code = "published_changed"                // Published version changed
+	CodeQuotaExceeded                  Code = "quota_exceeded"                   // Quota exceeded
+	CodeRateLimited                    Code = "rate_limited"                     // Too many requests
+	CodeRenderTooLarge                 Code = "render_too_large"                 // Rendered prompt too large
+	CodeRepliesNotConfigured           Code = "replies_not_configured"           // No replies
+	CodeReplyConnectionUnavailable     Code = "reply_connection_unavailable"     // Connection not available
+	CodeReportSignatureInvalid         Code = "report_signature_invalid"         // Invalid signature
+	CodeRequiredClaimMissing           Code = "required_claim_missing"           // Required claim missing
+	CodeRevisionMismatch               Code = "revision_mismatch"                // Revision mismatch
+	CodeRoleCeiling                    Code = "role_ceiling"                     // Above your own role
+	CodeRolloutLimitReached            Code = "rollout_limit_reached"            // Too many rollouts
+	CodeRowLimitReached                Code = "row_limit_reached"                // Row limit reached
+	CodeRowsNotCompared                Code = "rows_not_compared"                // Rows not compared
+	CodeRowsUnsupported                Code = "rows_unsupported"                 // Rows not supported
+	CodeScopeRequired                  Code = "scope_required"                   // Scope required
+	CodeSeatsInUse                     Code = "seats_in_use"                     // Seats in use
+	CodeSecondFactorRequired           Code = "second_factor_required"           // Second factor required
+	CodeSessionNotFound                Code = "session_not_found"                // Session not found
+	CodeSessionRequired                Code = "session_required"                 // Session required
+	CodeSetupIntentRateLimited         Code = "setup_intent_rate_limited"        // Too many setup intents
+	CodeShareLimitReached              Code = "share_limit_reached"              // Too many shares
+	CodeShareNotFound                  Code = "share_not_found"                  // Share not found
+	CodeSheetNotFound                  Code = "sheet_not_found"                  // Sheet not found
+	CodeSheetNotShared                 Code = "sheet_not_shared"                 // Sheet not shared
+	CodeSignInLinkInvalid              Code = "sign_in_link_invalid"             // Invalid sign-in
+	CodeSignInNotConfigured            Code = "sign_in_not_configured"           // Sign-in not configured
+	CodeSignInRefused                  Code = "sign_in_refused"                  // Sign-in refused
+	CodeSignInRequired                 Code = "sign_in_required"                 // Sign in to accept
+	CodeSignInStateInvalid             Code = "sign_in_state_invalid"            // Sign-in not begun here
+	CodeSignUpClosed                   Code = "sign_up_closed"                   // Sign-up closed
+	CodeSlugTaken                      Code = "slug_taken"                       // Slug taken
+	CodeSourceChanged                  Code = "source_changed"                   // Data source changed
+	CodeSourceDisconnected             Code = "source_disconnected"              // Source disconnected
+	CodeSourceForbidden                Code = "source_forbidden"                 // Not allowed on this data source
+	CodeSourceLimitReached             Code = "source_limit_reached"             // Too many data sources
+	CodeSourceNotFound                 Code = "source_not_found"                 // Data source not found
+	CodeSourcePaused                   Code = "source_paused"                    // Data source paused
+	CodeSourceUnmapped                 Code = "source_unmapped"                  // Data source unmapped
+	CodeStepUpRequired                 Code = "step_up_required"                 // Confirm it is you
+	CodeStreamLimitReached             Code = "stream_limit_reached"             // Too many streams
+	CodeSubscriptionEnds               Code = "subscription_ends"                // Subscription ends
+	CodeSubscriptionExists             Code = "subscription_exists"              // Subscription exists
+	CodeSubscriptionNotActive          Code = "subscription_not_active"          // Subscription not active
+	CodeSubscriptionPaused             Code = "subscription_paused"              // Subscription paused
+	CodeSubscriptionUnrecognized       Code = "subscription_unrecognized"        // Subscription unrecognized
+	CodeTabNotFound                    Code = "tab_not_found"                    // Tab not found
+	CodeTableNotFound                  Code = "table_not_found"                  // Table not found
+	CodeTableUnreadable                Code = "table_unreadable"                 // Table unreadable
+	CodeTaxIDInvalid                   Code = "tax_id_invalid"                   // Invalid tax id
+	CodeTemplateNotPublished           Code = "template_not_published"           // Chat not published
+	CodeTestCardRequired               Code = "test_card_required"               // Test card required
+	CodeTimeLimitReached               Code = "time_limit_reached"               // Time limit reached
+	CodeTimeout                        Code = "timeout"                          // Timed out
+	CodeTooManyReads                   Code = "too_many_reads"                   // Too many pending reads
+	CodeTranscriptWebhookUnavailable   Code = "transcript_webhook_unavailable"   // Webhook not available
+	CodeTransferRefused                Code = "transfer_refused"                 // Transfer refused
+	CodeTrialUsed                      Code = "trial_used"                       // Trial used
+	CodeUnauthenticated                Code = "unauthenticated"                  // Not authenticated
+	CodeUnavailable                    Code = "unavailable"                      // Unavailable
+	CodeUndeclaredVariable             Code = "undeclared_variable"              // Undeclared variable
+	CodeUnknownFeature                 Code = "unknown_feature"                  // Unknown feature
+	CodeUnknownHost                    Code = "unknown_host"                     // Unknown host
+	CodeUnknownParameter               Code = "unknown_parameter"                // Unknown query parameter
+	CodeUnknownRegistryItem            Code = "unknown_registry_item"            // Not in the registry
+	CodeUnknownSourceType              Code = "unknown_source_type"              // Unknown data source type
+	CodeUnknownWorkflow                Code = "unknown_workflow"                 // Unknown workflow
+	CodeUnsupportedFormat              Code = "unsupported_format"               // Unsupported format
+	CodeUnsupportedMediaType           Code = "unsupported_media_type"           // Unsupported media type
+	CodeUnsupportedSyntax              Code = "unsupported_syntax"               // Unsupported syntax
+	CodeUpstreamFailed                 Code = "upstream_failed"                  // Upstream failed
+	CodeUpstreamTimeout                Code = "upstream_timeout"                 // Upstream timed out
+	CodeURLNotAllowed                  Code = "url_not_allowed"                  // URL not allowed
+	CodeUsageBelowZero                 Code = "usage_below_zero"                 // Usage below zero
+	CodeUserNotFound                   Code = "user_not_found"                   // User not found
+	CodeUserNotInWorkspace             Code = "user_not_in_workspace"            // User not in the workspace
+	CodeVersionActive                  Code = "version_active"                   // Version active
+	CodeVersionFrozen                  Code = "version_frozen"                   // Version frozen
+	CodeVersionInRollout               Code = "version_in_rollout"               // Version in a rollout
+	CodeVisitorSignatureInvalid        Code = "visitor_signature_invalid"        // Invalid visitor signature
+	CodeVisitorSignatureRequired       Code = "visitor_signature_required"       // Visitor signature required
+	CodeWebhookDeliveryNotFound        Code = "webhook_delivery_not_found"       // Delivery not found
+	CodeWebhookDisabled                Code = "webhook_disabled"                 // Webhook disabled
+	CodeWebhookMalformed               Code = "webhook_malformed"                // Malformed event
+	CodeWebhookNotFound                Code = "webhook_not_found"                // Webhook not found
+	CodeWebhookSignatureInvalid        Code = "webhook_signature_invalid"        // Invalid signature
+	CodeWorkflowLimitReached           Code = "workflow_limit_reached"           // Too many workflows
+	CodeWorkflowNotAttached            Code = "workflow_not_attached"            // Workflow not attached
+	CodeWorkspaceInUse                 Code = "workspace_in_use"                 // Workspace in use
+	CodeWorkspaceMismatch              Code = "workspace_mismatch"               // Workspace mismatch
+	CodeWorkspaceNotFound              Code = "workspace_not_found"              // Workspace not found
+	CodeWorkspaceRequired              Code = "workspace_required"               // Workspace required
+	CodeWorkspacesByOperators          Code = "workspaces_by_operators"          // Only operators can create workspaces
 )
 
 // APIKey is a type of the API.
@@ -1724,7 +1730,8 @@ type ConnectionKind struct {
 	Grants           string         `json:"grants"`
 	CredentialSchema map[string]any `json:"credential_schema"`
 	// Whether a person can give consent instead of a credential.
-	Consent bool `json:"consent"`
+	Consent bool               `json:"consent"`
+	Presets []ConnectionPreset `json:"presets"`
 }
 
 // ConnectionList is a type of the API.
@@ -1733,11 +1740,29 @@ type ConnectionList struct {
 	// Always `null`.
 	NextCursor *string          `json:"next_cursor"`
 	Kinds      []ConnectionKind `json:"kinds"`
+	// The addresses and networks from which Atrium connects, for the allow lists of firewalls. Empty if the operator
+	// of the server has not configured them.
+	EgressAddresses []string `json:"egress_addresses"`
 }
 
 // ConnectionPatch is a type of the API.
 type ConnectionPatch struct {
 	Name string `json:"name"`
+}
+
+// ConnectionPreset is a type of the API. A service that offers servers of a kind, such as Supabase for
+// PostgreSQL. A form for its users can begin with `defaults`.
+type ConnectionPreset struct {
+	// Unique within the kind.
+	ID      string `json:"id"`
+	Title   string `json:"title"`
+	DocsURL string `json:"docs_url"`
+	// An example of a host.
+	Host string `json:"host"`
+	// Fields of the credential.
+	Defaults map[string]any `json:"defaults"`
+	// What users of the service must know, for people.
+	Advice string `json:"advice"`
 }
 
 // ConnectionPreviewedData is a type of the API. The data of connection.previewed: Rows of a table were shown to
@@ -1862,6 +1887,14 @@ type CreditPackBalance struct {
 type CreditPackCheckoutStartedData struct {
 	CreditPackID string `json:"credit_pack_id"`
 	Quantity     int64  `json:"quantity"`
+}
+
+// CreditPackExpiredData is a type of the API. The data of credit_pack.expired: What was left of credit packs has
+// expired.
+type CreditPackExpiredData struct {
+	CreditPackID string         `json:"credit_pack_id"`
+	Limits       map[string]int `json:"limits"`
+	ExpiresAt    time.Time      `json:"expires_at"`
 }
 
 // CreditPackPurchase is a type of the API.
@@ -2499,9 +2532,9 @@ type EventVerification struct {
 	Verified int `json:"verified"`
 	// Events of this part from which personal data was removed when a person was erased. They verify too.
 	Redacted int `json:"redacted"`
-	// Events that are signed and not linked yet. Counted in the last part.
+	// Events of this part that are signed and not linked yet.
 	Waiting int `json:"waiting"`
-	// Events from before events were signed. Counted in the last part.
+	// Events of this part from before events were signed.
 	Unsigned int `json:"unsigned"`
 	// The number of places where the chain does not verify.
 	Broken int `json:"broken"`
@@ -2512,7 +2545,7 @@ type EventVerification struct {
 	// The hash of the last event of the whole chain, hexadecimal. null if nothing is linked yet.
 	LastHash *string `json:"last_hash"`
 	// The `after` of the next call. null if this was the last part.
-	NextAfter *int64 `json:"next_after"`
+	NextAfter *string `json:"next_after"`
 }
 
 // FailureCategory is a type of the API. Who can resolve the failure. `config`: the people who manage the
@@ -3107,6 +3140,10 @@ type Me struct {
 	Role *WorkspaceRole `json:"role"`
 	// What `role` and the credential allow in `workspace`. Does not include permissions granted on single resources.
 	Permissions []string `json:"permissions"`
+	// Whether the organisation requires a passkey, or a sign-in with a second factor at its provider, for `role`,
+	// and this session or token shows neither. Then operations that are not about the caller return 403
+	// `second_factor_required`. Always false for an API key.
+	SecondFactorRequired bool `json:"second_factor_required"`
 	// The number of webhooks of `workspace` that have failed for an hour, or that Atrium has disabled. null if the
 	// caller does not manage webhooks.
 	FailingWebhooks *int      `json:"failing_webhooks"`
@@ -5053,6 +5090,10 @@ type SessionConfirmedData struct {
 	PasskeyID string `json:"passkey_id"`
 }
 
+// SessionDeviceAddedData is a type of the API. The data of session.device_added: A browser opened the account of
+// a person for the first time.
+type SessionDeviceAddedData map[string]any
+
 // SessionEndedData is a type of the API. The data of session.ended: A session of a browser ended.
 type SessionEndedData struct {
 	Reason string `json:"reason"`
@@ -6322,6 +6363,13 @@ type UserLinkedData struct {
 	Issuer string `json:"issuer"`
 }
 
+// UserSignInRefusedData is a type of the API. The data of user.sign_in_refused: Someone proved to be a person
+// whose account is disabled, and was refused.
+type UserSignInRefusedData struct {
+	Source string `json:"source"`
+	Reason string `json:"reason"`
+}
+
 // UserSignedInData is a type of the API. The data of user.signed_in: A person used a token of an issuer,
 // recorded once a day.
 type UserSignedInData struct {
@@ -6884,6 +6932,7 @@ const (
 	EventTypeConnectionRevoked                 = "connection.revoked"
 	EventTypeConnectionVerified                = "connection.verified"
 	EventTypeCreditPackCheckoutStarted         = "credit_pack.checkout_started"
+	EventTypeCreditPackExpired                 = "credit_pack.expired"
 	EventTypeCreditPackPurchased               = "credit_pack.purchased"
 	EventTypeCreditPackRequested               = "credit_pack.requested"
 	EventTypeDisputeClosed                     = "dispute.closed"
@@ -6949,6 +6998,7 @@ const (
 	EventTypePromptVersionDeleted              = "prompt_version.deleted"
 	EventTypePromptVersionUpdated              = "prompt_version.updated"
 	EventTypeSessionConfirmed                  = "session.confirmed"
+	EventTypeSessionDeviceAdded                = "session.device_added"
 	EventTypeSessionEnded                      = "session.ended"
 	EventTypeSessionStarted                    = "session.started"
 	EventTypeSourceAttached                    = "source.attached"
@@ -6983,6 +7033,7 @@ const (
 	EventTypeUserEnabled                       = "user.enabled"
 	EventTypeUserErased                        = "user.erased"
 	EventTypeUserLinked                        = "user.linked"
+	EventTypeUserSignInRefused                 = "user.sign_in_refused"
 	EventTypeUserSignedIn                      = "user.signed_in"
 	EventTypeUserUnlinked                      = "user.unlinked"
 	EventTypeUserUpdated                       = "user.updated"
@@ -7083,6 +7134,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(ConnectionVerifiedData)
 	case EventTypeCreditPackCheckoutStarted:
 		data = new(CreditPackCheckoutStartedData)
+	case EventTypeCreditPackExpired:
+		data = new(CreditPackExpiredData)
 	case EventTypeCreditPackPurchased:
 		data = new(CreditPackPurchasedData)
 	case EventTypeCreditPackRequested:
@@ -7213,6 +7266,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(PromptVersionUpdatedData)
 	case EventTypeSessionConfirmed:
 		data = new(SessionConfirmedData)
+	case EventTypeSessionDeviceAdded:
+		data = new(SessionDeviceAddedData)
 	case EventTypeSessionEnded:
 		data = new(SessionEndedData)
 	case EventTypeSessionStarted:
@@ -7281,6 +7336,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(UserErasedData)
 	case EventTypeUserLinked:
 		data = new(UserLinkedData)
+	case EventTypeUserSignInRefused:
+		data = new(UserSignInRefusedData)
 	case EventTypeUserSignedIn:
 		data = new(UserSignedInData)
 	case EventTypeUserUnlinked:
@@ -8197,10 +8254,11 @@ func (s *AuthService) MailLink(ctx context.Context, body SignInLinkRequest, opts
 // browser. The response sets an HttpOnly cookie, and shows the `proof`: a page stores it, and sends it in the
 // header `Atrium-Console` with every request. The cookie without the proof authenticates nothing.
 //
-// A session ends after 12 hours without a request, and after 7 days at the latest; one by a provider after 24
-// hours, when its issuer is no longer configured, or by back-channel logout. One that an API key opened has the
-// key's workspace, ceiling, scopes and networks, and ends with the key. A user has at most 50 sessions, and 10
-// more by each API key: another one ends the one of the same kind that was not used for longest.
+// A session ends after 12 hours without a request, and after 7 days at the latest, or earlier where the
+// organisation requires it (`orgs[].sessions`); one by a provider after 24 hours, when its issuer is no longer
+// configured, or by back-channel logout. One that an API key opened has the key's workspace, ceiling, scopes and
+// networks, and ends with the key. A user has at most 50 sessions, and 10 more by each API key: another one ends
+// the one of the same kind that was not used for longest.
 //
 // Returns 403 `https_required` over plain http, except on a loopback host, and 403 `cross_origin` to the pages
 // of other origins. The limit is `server.rate_limit.sign_ins_per_minute` for each client address.
@@ -8966,21 +9024,27 @@ func (s *DataSourcesService) Refresh(ctx context.Context, sourceID string, opts 
 //
 // With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response streams
 // all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are int64, numbers
-// float64, booleans bool, dates date32, and all other values texts. If the connection is closed before the end
-// of the body, the rows are incomplete: the limits of the organisation were reached, the connection was revoked,
-// the caller lost the access, or the client read too slowly.
+// float64, booleans bool, dates date32, and all other values texts.
+//
+// A stream that misses rows says why at its end: lines of JSON with
+// `{"$error":{"code":"…","detail":"…","last_row":1}}`, CSV with a record that begins with `$error`, Arrow
+// with the metadata `atrium:error` of an empty batch, and each of them with the code as the HTTP trailer
+// `Atrium-Error`. `last_row` is the number of the last row that was read. The limits of the organisation are
+// `row_limit_reached`, `byte_limit_reached`, `time_limit_reached` and `out_of_memory`. If the client reads too
+// slowly, the connection is closed before the end of the body.
 //
 // As JSON, the response is a page. A table page can only be followed by another one if a field that is unique is
 // mapped: pages are in the order of its column, as the database orders it. If its type has no such order, 422
 // `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a 409
 // `source_changed`.
 //
-// Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-// file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
-// preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared,
-// source_changed, source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found,
-// table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and
-// those that every call can have.
+// Errors: byte_limit_reached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
+// credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory,
+// permission_denied, preview_rate_limited, row_limit_reached, rows_not_compared, rows_unsupported,
+// scope_required, sheet_not_found, sheet_not_shared, source_changed, source_disconnected, source_forbidden,
+// source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
+// time_limit_reached, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that
+// every call can have.
 func (s *DataSourcesService) Rows(ctx context.Context, sourceID string, query DataSourcesRowsQuery, opts ...Option) iter.Seq2[map[string]any, error] {
 	return list[map[string]any](ctx, s.client, &call{name: "dataSources.rows", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }
@@ -9002,21 +9066,27 @@ func (s *DataSourcesService) RowsPage(ctx context.Context, sourceID string, quer
 //
 // With `Accept: application/x-ndjson`, `text/csv` or `application/vnd.apache.arrow.stream`, the response streams
 // all rows from one snapshot, or the first `limit` rows, without a cursor. In Arrow, integers are int64, numbers
-// float64, booleans bool, dates date32, and all other values texts. If the connection is closed before the end
-// of the body, the rows are incomplete: the limits of the organisation were reached, the connection was revoked,
-// the caller lost the access, or the client read too slowly.
+// float64, booleans bool, dates date32, and all other values texts.
+//
+// A stream that misses rows says why at its end: lines of JSON with
+// `{"$error":{"code":"…","detail":"…","last_row":1}}`, CSV with a record that begins with `$error`, Arrow
+// with the metadata `atrium:error` of an empty batch, and each of them with the code as the HTTP trailer
+// `Atrium-Error`. `last_row` is the number of the last row that was read. The limits of the organisation are
+// `row_limit_reached`, `byte_limit_reached`, `time_limit_reached` and `out_of_memory`. If the client reads too
+// slowly, the connection is closed before the end of the body.
 //
 // As JSON, the response is a page. A table page can only be followed by another one if a field that is unique is
 // mapped: pages are in the order of its column, as the database orders it. If its type has no such order, 422
 // `key_unsupported`. If the file, the columns or the mapping have changed since, the next page is a 409
 // `source_changed`.
 //
-// Errors: connection_forbidden, connection_not_found, connection_revoked, consent_ended, credential_changed,
-// file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory, permission_denied,
-// preview_rate_limited, rows_not_compared, rows_unsupported, scope_required, sheet_not_found, sheet_not_shared,
-// source_changed, source_forbidden, source_not_found, source_paused, source_unmapped, tab_not_found,
-// table_not_found, table_unreadable, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and
-// those that every call can have.
+// Errors: byte_limit_reached, connection_forbidden, connection_not_found, connection_revoked, consent_ended,
+// credential_changed, file_too_large, invalid_fields, key_unsupported, kind_not_offered, out_of_memory,
+// permission_denied, preview_rate_limited, row_limit_reached, rows_not_compared, rows_unsupported,
+// scope_required, sheet_not_found, sheet_not_shared, source_changed, source_disconnected, source_forbidden,
+// source_not_found, source_paused, source_unmapped, tab_not_found, table_not_found, table_unreadable,
+// time_limit_reached, too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that
+// every call can have.
 func (s *DataSourcesService) RowsStream(ctx context.Context, sourceID string, query DataSourcesRowsStreamQuery, opts ...Option) iter.Seq2[map[string]any, error] {
 	return lines[map[string]any](ctx, s.client, &call{name: "dataSources.rowsStream", method: "GET", path: []string{"/api/datasources/", sourceID, "/rows"}, query: query.values()}, opts)
 }
@@ -9239,8 +9309,8 @@ func (s *EventsService) Stream(ctx context.Context, query EventsStreamQuery, opt
 //
 // Requires the admin role. Checks whether an event of the workspace was changed, moved, deleted or inserted:
 // each event is signed with a key of the server when it is stored, and linked within about a second to the event
-// before it. One call checks at most 10,000 events; continue with `after={next_after}` until `next_after` is
-// null.
+// before it. One call checks about 10,000 events; continue with `after={next_after}` until `next_after` is null.
+// Events without a link come last: those of the last second, and those from before events were signed.
 //
 // Keep `last_seq` and `last_hash` elsewhere: a later chain that does not contain them shows that somebody
 // restored an older copy of the database. Operators can verify all workspaces with `atrium events verify`.
@@ -9455,7 +9525,9 @@ func (s *MePasskeysService) Add(ctx context.Context, body PasskeyCreate, opts ..
 //
 // Returns `public_key` for `navigator.credentials.create`, as `PublicKeyCredential.parseCreationOptionsFromJSON`
 // reads it. Requires a session that no API key opened, at most 10 minutes after signing in or confirming it: 403
-// `session_required`, `step_up_required`. The passkey will work only on this host.
+// `session_required`, `step_up_required`. The passkey will work only on this host. Where the organisation
+// requires a second factor, and you have a passkey for this host, the session must show one (403
+// `second_factor_required`).
 //
 // Returns 409 `passkeys_unavailable` on hosts that are IP addresses: browsers allow passkeys only for host
 // names.
@@ -9492,8 +9564,8 @@ func (s *MePasskeysService) ListPage(ctx context.Context, query MePasskeysListQu
 //
 // The passkey opens no session from now on. The sessions that it opened end within a second, except the session
 // of this request, unless `keep_sessions` is true. Requires a session that no API key opened, at most 10 minutes
-// after signing in or confirming it. Returns 409 `last_passkey` for your only passkey if no sign-in link can be
-// mailed to you.
+// after signing in or confirming it; where the organisation requires a second factor, the session must show one.
+// Returns 409 `last_passkey` for your only passkey if no sign-in link can be mailed to you.
 //
 // Errors: last_passkey, passkey_not_found, revision_mismatch, session_required, step_up_required; and those that
 // every call can have.
@@ -9958,52 +10030,44 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 
 // Update: Update the subscription.
 //
-// Requires the admin role in the workspace. A change to a shorter period or to a smaller amount takes effect at
-// the end of the period; until then, it is the `pending_change`. Any other change takes effect immediately, and
-// the difference is billed. What is left of a period that was paid is deducted; if it is more than the price,
-// the rest is the `credit`.
+// Requires the admin role in the workspace. Only what the request names changes. What someone changed at the
+// gateway stays: other items, taxes, discounts, later prices and ends. If no item of the subscription is clearly
+// that of a plan, the request returns 409 `subscription_unrecognized`.
 //
-// If the payer has to confirm the payment of an immediate change, the subscription stays as it is, and `action`
-// says how to confirm. The change takes effect when the payer has confirmed it. It lapses after 23 hours, at the
-// end of the period, or with another change. While there is a `pending_change`, or together with
-// `cancel_at_period_end`, such a payment returns 402 `card_declined` instead, and nothing changes.
+// **When it takes effect.** A shorter period, a smaller amount, and a change from a plan with a `metered_price`
+// to one with another or none, or with another period, take effect at the end of the period, so that what was
+// used is billed; until then, they are the `pending_change`. All other changes take effect at once, and the
+// difference is billed. What is left of a paid period is deducted; if it is more than the price, the rest is the
+// `credit`.
 //
-// While a renewal is not paid (`past_due`), another plan or quantity that would take effect immediately returns
-// 409 `subscription_not_active`. Pay the invoice first: `POST /api/payments/invoices/{invoice_id}/pay`.
+// **If the payer must confirm** the payment of an immediate change, the subscription stays as it is, and
+// `action` says how to confirm. The change lapses after 23 hours, at the end of the period, or with another
+// change. While there is a `pending_change`, or together with `cancel_at_period_end`, such a payment returns 402
+// `card_declined` instead, and nothing changes.
 //
-// Only what the request names changes. Another quantity keeps the price that is paid, even if the plan costs
-// something else by now; another `plan_id` takes the price of that plan. What someone has changed at the gateway
-// stays: other items, taxes, discounts, later prices and ends. If no item of the subscription is clearly that of
-// a plan, the request returns 409 `subscription_unrecognized`.
-//
-// `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until then, also if
-// it was cancelled on a page of the gateway. An end at a later time stays (`ends_at`). An upgrade replaces a
-// `pending_change`; a cancellation drops it until it is undone.
-//
-// `paused: true` pauses an active subscription and drops its `pending_change`. What was paid can be used until
-// the end of the period, which is `paid_until`. The periods after that cost nothing, and `entitled` is false.
-// While it is paused, other plans, quantities and promotion codes return 409 `subscription_paused`. `paused:
-// false` resumes it. Before `paid_until` nothing is charged. Later, a new period begins at once and is charged;
-// if that is declined, also because the payer would have to confirm it, the subscription stays paused. Neither
-// can be combined with another change. A subscription with a `metered_price` cannot be paused. `paused: false`
-// also resumes the status `paused`: with a payment method, its first period begins and is charged.
-//
-// During a trial a change costs nothing, unless the new plan has no `trial_days`: then the trial ends, and the
-// first period is charged. `trial: false` does that for the current plan.
-//
-// A change from a plan with a `metered_price` to one with another or none, or with another period, takes effect
-// at the end of the period, so that what was used is billed.
-//
-// `cancellation_feedback` and `cancellation_comment` say why the subscription is cancelled, for the seller. They
-// require `cancel_at_period_end`, and go with it.
-//
-// `promotion_code` replaces the discount of the subscription, as for `POST /api/payments/subscriptions`. It
-// takes effect together with the change; without another change, or with a `pending_change`, from the next
-// invoice on.
-//
-// If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
+// **If the gateway does not answer**, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
 // same `Idempotency-Key`, now or later: it returns the subscription if the change was made, and nothing is
 // charged twice. A call with the same `preview` and the same changes does so without a key, too.
+//
+// - `quantity` keeps the price that is paid, even if the plan costs something else by now. `plan_id` takes the
+// price of that plan. While a renewal is not paid (`past_due`), both return 409 `subscription_not_active` if
+// they would take effect at once. Pay the invoice first: `POST /api/payments/invoices/{invoice_id}/pay`.
+// - `cancel_at_period_end` cancels the subscription at the end of the period. You can undo it until then, even
+// if it was cancelled on a page of the gateway. An end at a later time stays (`ends_at`). An upgrade replaces a
+// `pending_change`; a cancellation drops it until it is undone. `cancellation_feedback` and
+// `cancellation_comment` tell the seller the reason; they require `cancel_at_period_end`.
+// - `paused: true` pauses an active subscription and drops its `pending_change`. What was paid can be used until
+// the end of the period, which is `paid_until`. The periods after it cost nothing, and `entitled` is false.
+// While the subscription is paused, other plans, quantities and promotion codes return 409
+// `subscription_paused`. A subscription with a `metered_price` cannot be paused.
+// - `paused: false` resumes it. Before `paid_until` nothing is charged. Later, a new period begins at once and
+// is charged; if that is declined, or the payer would have to confirm it, the subscription stays paused. It also
+// resumes the status `paused` of a trial: with a payment method, the first period begins and is charged.
+// `paused` cannot be combined with other changes.
+// - `trial: false` ends the trial, and the first period is charged. Other changes in a trial cost nothing,
+// unless the new plan has no `trial_days`: then the trial ends, too.
+// - `promotion_code` replaces the discount, as for `POST /api/payments/subscriptions`. It takes effect together
+// with the change; without another change, or with a `pending_change`, from the next invoice on.
 //
 // Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, change_scheduled,
 // currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
@@ -10202,11 +10266,12 @@ func (s *PeopleService) ListPage(ctx context.Context, query PeopleListQuery, opt
 // person an operator, or takes back the right that was given by hand: nodes apply it within one second. Has no
 // effect if nothing changes.
 //
-// Returns 409 `last_operator` if you take back your own right and are the only operator who is not disabled, and
-// 409 `operator_by_rules` if claim rules make the person an operator.
+// Returns 403 `step_up_required` to a session that was not opened or confirmed within the last 10 minutes if it
+// makes someone an operator. Returns 409 `last_operator` if you take back your own right and are the only
+// operator who is not disabled, and 409 `operator_by_rules` if claim rules make the person an operator.
 //
-// Errors: invalid_fields, last_operator, operator_by_rules, scope_required, user_not_found; and those that every
-// call can have.
+// Errors: invalid_fields, last_operator, operator_by_rules, scope_required, step_up_required, user_not_found;
+// and those that every call can have.
 func (s *PeopleService) SetOperator(ctx context.Context, userID string, body OperatorRights, opts ...Option) error {
 	return sendOnly(ctx, s.client, &call{name: "people.setOperator", method: "PUT", path: []string{"/api/people/", userID, "/operator"}, body: body}, opts)
 }
@@ -11692,8 +11757,8 @@ type DataSourcesRowsQuery struct {
 	Fields string
 	// Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty. Or
 	// `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`) or `in`
-	// (values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the clients, the
-	// name is `amount[gte]`.
+	// (at most 200 values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the
+	// clients, the name is `amount[gte]`.
 	Filter map[string]string
 	// The cursor of a change: only rows that were added or changed then and later, compared with the rows as they
 	// are now. Rows without a key, and those with the key of a row before, are always included. Cannot be combined
@@ -11741,8 +11806,8 @@ type DataSourcesRowsStreamQuery struct {
 	Fields string
 	// Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty. Or
 	// `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`) or `in`
-	// (values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the clients, the
-	// name is `amount[gte]`.
+	// (at most 200 values separated by commas; `\,` is a comma). Numbers and times are compared as values. In the
+	// clients, the name is `amount[gte]`.
 	Filter map[string]string
 	// The cursor of a change: only rows that were added or changed then and later, compared with the rows as they
 	// are now. Rows without a key, and those with the key of a row before, are always included. Cannot be combined
@@ -11886,8 +11951,8 @@ func (q EventsStreamQuery) values() url.Values {
 
 // EventsVerifyQuery is the query of EventsService.Verify. The zero value of a field is not sent.
 type EventsVerifyQuery struct {
-	// Check only events with a higher `seq`.
-	After *int
+	// The `next_after` of the call before, or the `seq` after which to begin.
+	After string
 }
 
 func (q EventsVerifyQuery) values() url.Values {

@@ -3,7 +3,6 @@ package sessions
 import (
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/rest/openapi"
