@@ -53,9 +53,6 @@ func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to st
 			return 0, nil, ErrFolderTooLarge
 		}
 		moves, err := prompt.Moves(entries, from, to)
-		if err == nil && len(moves) == 0 {
-			err = mayBeMoved(ctx, tx, by, to)
-		}
 		if err != nil {
 			return 0, nil, err
 		}
@@ -74,14 +71,4 @@ func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to st
 		}
 		return len(moves), []quota.Kind{quota.StorageBytes}, nil
 	})
-}
-
-// mayBeMoved returns an error unless a folder without templates can have been moved to another by an earlier call,
-// which the caller may repeat.
-func mayBeMoved(ctx context.Context, tx ports.Stores, by identity.Actor, target string) error {
-	entries, err := tx.PromptLists.Outline(ctx, by, strings.TrimSuffix(target, "/"), 1)
-	if err == nil && len(entries) == 0 {
-		err = fault.InField("/from", "not_allowed_value", "Must be a folder with templates that you can see.")
-	}
-	return err
 }

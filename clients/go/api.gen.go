@@ -10729,8 +10729,7 @@ func (s *PromptTemplatesFoldersService) List(ctx context.Context, query PromptTe
 // Renames every template in a folder that the caller can see, all or none: `from` at the beginning of its name
 // becomes `to`. Requires the editor role on each of them, and the manager role if `from` and `to` are shared
 // with different people. Shares of folders stay with their path. Templates that the caller cannot see stay where
-// they are. A folder can have at most 200 templates. If neither folder has templates that the caller can see,
-// `from` is refused (422); 0 means that only `to` has some, as after an earlier call.
+// they are. A folder can have at most 200 templates.
 //
 // Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
 // quota_exceeded, scope_required; and those that every call can have.

@@ -53,7 +53,7 @@ export function Embed({ chat }: { chat: ChatTemplate }) {
                     title={x.require_signed_visitors ? words.allVisitorsMayUse(x.name) : words.onlySignedMayUse(x.name)}
                     body={x.require_signed_visitors ? words.theSitesSuffice : words.unsignedSessionsEnd}
                     run={() => atrium.chatTemplates.embedTokens.update(
-                      id, x.id, { require_signed_visitors: !x.require_signed_visitors }, { ...o, ifMatch: x },
+                      id, x.id, { require_signed_visitors: !x.require_signed_visitors }, o,
                     ).then(refresh)}
                   />
                   <Confirm
