@@ -1972,6 +1972,6 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (234, true),
     (237, true),
     (238, true),
-    (243, true),
     (240, true),
-    (241, true);
+    (241, true),
+    (243, true);

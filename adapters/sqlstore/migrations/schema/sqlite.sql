@@ -1502,6 +1502,6 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (233, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (234, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (237, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (238, 1);
-INSERT INTO goose_db_version (version_id, is_applied) VALUES (243, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (240, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (241, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (243, 1);
