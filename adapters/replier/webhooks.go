@@ -87,7 +87,7 @@ func sign(h http.Header, id string, now time.Time, body []byte, keys ...[]byte) 
 	h.Set("Webhook-Signature", strings.Join(signatures, " "))
 }
 
-// transcript is the body of a turn.
+// transcript is a turn's body.
 type transcript struct {
 	Type      string `json:"type"`
 	Timestamp string `json:"timestamp"`

@@ -45,7 +45,7 @@ func TLSConfig(c connection.Credential) (*tls.Config, error) {
 	return config, nil
 }
 
-// SignInError returns the error of a sign-in: AuthRejected if the server closed the connection to a client with a
+// SignInError returns the sign-in's error: AuthRejected if the server closed the connection to a client with a
 // certificate. In TLS 1.3 the handshake ends before the server has seen the certificate, and the alert with which it
 // refuses it can be lost when it closes the connection.
 func SignInError(c connection.Credential, err error) error {

@@ -336,7 +336,7 @@ func (s *Passkeys) Remove(
 	})
 }
 
-// Reset removes all passkeys of a user who has lost them, and ends the user's sessions. by is the system.
+// Reset removes all passkeys of people who have lost them, and ends the user's sessions. by is the system.
 func (s *Passkeys) Reset(ctx context.Context, by identity.Actor, user identity.UserID) (count int, err error) {
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := tx.Passkeys.Update(ctx, by, user,

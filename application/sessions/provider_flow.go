@@ -27,7 +27,7 @@ type ProviderFlow struct {
 	Since time.Time `json:"a,omitzero"`
 }
 
-// ProviderSignIn is a request of a browser to sign in at a provider.
+// ProviderSignIn is a browser's request to sign in at a provider.
 type ProviderSignIn struct {
 	Provider string // the name of the org's client
 	ReturnTo string // a page of the console; empty: its first one

@@ -10,7 +10,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// disabledError is the error of a sign-in of a person whose account is disabled.
+// disabledError is the error of sign-ins to disabled accounts.
 type disabledError struct {
 	error
 	person *account.Person

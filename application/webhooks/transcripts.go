@@ -13,7 +13,7 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Turns that wait are in the memory of a node, and nowhere else. Above these limits, further ones are lost.
+// Turns that wait are in one node's memory, and nowhere else. Above these limits, further ones are lost.
 const (
 	turnsWorkspace = 1000     // of one workspace
 	bytesWorkspace = 8 << 20  // of one workspace

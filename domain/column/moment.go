@@ -55,7 +55,7 @@ func slowMoment(text string, withTime bool, s Style) (Value, Invalid) {
 // unixForm is a Unix time in seconds or milliseconds, from September 2001 to November 2286.
 var unixForm = regexp.MustCompile(`^[1-9]\d{9}(?:\d{3})?$`)
 
-// unixMoment returns the date of a Unix time in UTC, and its time of day.
+// unixMoment returns a Unix time's date in UTC, and its time of day.
 func unixMoment(text string, withTime bool) Value {
 	const secondDigits = 10
 	n, _ := strconv.ParseInt(text, 10, 64) // it is of unixForm

@@ -11,7 +11,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 )
 
-// The fields of a client certificate, which every kind has whose descriptor says "client_certificate".
+// The client certificate's fields, which every kind has whose descriptor says "client_certificate".
 const (
 	FieldTLSCert          = "tls_cert"
 	FieldTLSKey           = "tls_key"            //nolint:gosec // a field's name

@@ -207,8 +207,8 @@ func (k Kind) Failure(code Code, now time.Time) Failure {
 // behindFirewalls are the codes of failures that a firewall, or a server's rules for addresses, can cause.
 var behindFirewalls = []Code{PortClosed, HostUnreachable, ConnectTimeout, AuthRejected}
 
-// From returns f with a hint that names the addresses from which Atrium connects, if that can help.
-func (f Failure) From(e identity.Egress) Failure {
+// WithAddresses returns f with a hint that names the addresses from which Atrium connects, if that can help.
+func (f Failure) WithAddresses(e identity.Egress) Failure {
 	if texts := e.AddressTexts(); len(texts) > 0 && slices.Contains(behindFirewalls, f.Code) {
 		f.Hint += " Atrium connects from " + strings.Join(texts, ", ") + "."
 	}

@@ -181,7 +181,7 @@ func TestTheHintOfAFirewallsFailureNamesAtriumsAddresses(t *testing.T) {
 		{connection.DNSFailed, egress, ""},
 	} {
 		f := connection.Postgres.Failure(tt.code, time.Unix(1, 0))
-		if got := f.From(tt.egress).Hint; got != f.Hint+tt.want {
+		if got := f.WithAddresses(tt.egress).Hint; got != f.Hint+tt.want {
 			t.Errorf("%s: %q", tt.code, got)
 		}
 	}

@@ -141,7 +141,7 @@ func NewVerifier(d Digest, org identity.OrgID, ws identity.WorkspaceID, c, start
 	return v
 }
 
-// Position is where the next part of a verification begins. The zero value is the beginning of the chain.
+// Position is where a verification's next part begins. The zero value is the beginning of the chain.
 type Position struct {
 	Seq   int64  // of the last link that was checked
 	Event string // the id of the last event without a link that was checked; empty: there may be more links

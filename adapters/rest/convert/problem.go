@@ -23,7 +23,7 @@ func ToCheck(c *connection.Check) openapi.ProbeCheck {
 
 // ToFailure returns why a connection failed.
 func ToFailure(failure *connection.Failure, egress identity.Egress) openapi.ConnectionFailure {
-	f := failure.From(egress)
+	f := failure.WithAddresses(egress)
 	return openapi.ConnectionFailure{
 		Code:      string(f.Code),
 		Category:  openapi.FailureCategory(f.Category),

@@ -143,7 +143,7 @@ func (f *arrowRowsFormat) end() error {
 	return f.out.Close() // writes the schema, too, if there were no rows
 }
 
-// fail writes the rows of the last batch unless isLost, and the reason as the metadata atrium:error of an empty batch.
+// fail writes the rows of the last batch unless isLost, and the reason as the metadata atrium:error of one empty batch.
 // The stream has no end mark then.
 func (f *arrowRowsFormat) fail(e rowsError, isLost bool) {
 	if isLost {
