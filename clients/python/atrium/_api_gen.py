@@ -14870,7 +14870,7 @@ class DataSourcesResource(Resource):
 
         Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types
         of the fields, and stores none of them. The audit trail has an event `source.read` for each
-        reader and hour. Rows of files, of Google Sheets and of connections of all kinds can be read.
+        reader and hour.
 
         A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a
         time of day has an offset only if the source has one. A value that is none of its field is
@@ -14881,18 +14881,16 @@ class DataSourcesResource(Resource):
         Arrow, integers are int64, numbers float64, booleans bool, dates date32, and all other values
         texts.
 
-        A stream that misses rows says why at its end: lines of JSON with
-        `{"$error":{"code":"…","detail":"…","last_row":1}}`, CSV with a record that begins with
-        `$error`, Arrow with the metadata `atrium:error` of an empty batch, and each of them with the
-        code as the HTTP trailer `Atrium-Error`. `last_row` is the number of the last row that was read.
-        The limits of the organisation are `row_limit_reached`, `byte_limit_reached`,
-        `time_limit_reached` and `out_of_memory`. If the client reads too slowly, the connection is
-        closed before the end of the body.
+        A stream that misses rows ends with the reason: a line
+        `{"$error":{"code":"…","detail":"…","last_row":1}}`, a record of CSV that begins with
+        `$error`, or the metadata `atrium:error` of an empty batch of Arrow, and the HTTP trailer
+        `Atrium-Error` has the code. `last_row` is the number of the last row that was read. To a client
+        that reads too slowly, the connection is closed.
 
         As JSON, the response is a page. A table page can only be followed by another one if a field that
         is unique is mapped: pages are in the order of its column, as the database orders it. If its type
-        has no such order, 422 `key_unsupported`. If the file, the columns or the mapping have changed
-        since, the next page is a 409 `source_changed`.
+        has no such order, 422 `key_unsupported`. If the file, the columns or the mapping have changed,
+        the next page is a 409 `source_changed`.
 
         Errors: byte_limit_reached, connection_forbidden, connection_not_found, connection_revoked,
         consent_ended, credential_changed, file_too_large, invalid_fields, key_unsupported,
@@ -14923,7 +14921,7 @@ class DataSourcesResource(Resource):
 
         Requires the member role in the workspace. Reads the mapped rows now, in the keys and the types
         of the fields, and stores none of them. The audit trail has an event `source.read` for each
-        reader and hour. Rows of files, of Google Sheets and of connections of all kinds can be read.
+        reader and hour.
 
         A number is a JSON number, however the source writes it. A date is written as 2026-03-14, and a
         time of day has an offset only if the source has one. A value that is none of its field is
@@ -14934,18 +14932,16 @@ class DataSourcesResource(Resource):
         Arrow, integers are int64, numbers float64, booleans bool, dates date32, and all other values
         texts.
 
-        A stream that misses rows says why at its end: lines of JSON with
-        `{"$error":{"code":"…","detail":"…","last_row":1}}`, CSV with a record that begins with
-        `$error`, Arrow with the metadata `atrium:error` of an empty batch, and each of them with the
-        code as the HTTP trailer `Atrium-Error`. `last_row` is the number of the last row that was read.
-        The limits of the organisation are `row_limit_reached`, `byte_limit_reached`,
-        `time_limit_reached` and `out_of_memory`. If the client reads too slowly, the connection is
-        closed before the end of the body.
+        A stream that misses rows ends with the reason: a line
+        `{"$error":{"code":"…","detail":"…","last_row":1}}`, a record of CSV that begins with
+        `$error`, or the metadata `atrium:error` of an empty batch of Arrow, and the HTTP trailer
+        `Atrium-Error` has the code. `last_row` is the number of the last row that was read. To a client
+        that reads too slowly, the connection is closed.
 
         As JSON, the response is a page. A table page can only be followed by another one if a field that
         is unique is mapped: pages are in the order of its column, as the database orders it. If its type
-        has no such order, 422 `key_unsupported`. If the file, the columns or the mapping have changed
-        since, the next page is a 409 `source_changed`.
+        has no such order, 422 `key_unsupported`. If the file, the columns or the mapping have changed,
+        the next page is a 409 `source_changed`.
 
         Errors: byte_limit_reached, connection_forbidden, connection_not_found, connection_revoked,
         consent_ended, credential_changed, file_too_large, invalid_fields, key_unsupported,

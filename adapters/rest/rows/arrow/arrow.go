@@ -26,9 +26,6 @@ func NewWriter(out io.Writer, fields []Field) *Writer {
 	return w
 }
 
-// Pair is a key and a value of metadata.
-type Pair = [2]string
-
 // Flush writes the next batch with metadata, and empties the columns. It writes the schema before the first one.
 func (w *Writer) Flush(metadata ...Pair) error {
 	if err := w.begin(); err != nil {

@@ -17,6 +17,9 @@ const (
 	Date                // date32: days since 1970-01-01
 )
 
+// Pair is a key and a value of metadata.
+type Pair = [2]string
+
 // Field describes a column. Its values may be null.
 type Field struct {
 	Name     string
