@@ -176,6 +176,7 @@ func TestTurnsThatWaitTakeAShareOfTheNode(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, "lost of too many", s.losses, 10)
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		assert.Equal(t, "attempts at the same time", s.busiest, 5)
 		for range 9 {
 			s.turn(admin, 1<<20)
@@ -183,6 +184,7 @@ func TestTurnsThatWaitTakeAShareOfTheNode(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(t, "lost of too large ones", s.losses, 12) // each needs a little more than 1 MiB
 		time.Sleep(time.Hour)
+		synctest.Wait()
 		s.turn(admin, 10)
 		s.stop()
 		assert.Equal(t, "lost after the others have left", s.losses, 12)
