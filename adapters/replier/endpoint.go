@@ -109,7 +109,8 @@ func (e *Endpoint) Reply(
 ) error {
 	m := message{
 		Type: "chat.message", ID: r.ID, Template: r.Template, Token: r.Token, Origin: orNil(string(r.Origin)),
-		Visitor: orNil(r.Visitor), Attributes: r.Attributes, Conversation: r.Question.Conversation, Page: r.Question.Page,
+		Visitor: orNil(r.Visitor), Attributes: r.Attributes, Conversation: r.Question.Conversation,
+		Page:    r.Question.Page,
 		Session: r.Session, Prompt: versionOf(r.Prompt),
 		Instructions: r.Instructions, Config: r.Model,
 		Tools: r.Tools, Format: r.ResponseFormat, Messages: conversation(r.Question),

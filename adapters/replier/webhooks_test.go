@@ -129,8 +129,10 @@ func TestATurnIsSentLikeAnEvent(t *testing.T) {
 		"chat_template_id":"ctpl_1","embed_token_id":"etok_1","origin":null,"visitor":null,"visitor_signed":false,
 		"session_id":null,"conversation_id":"c1","page_url":null,"prompt":null,"text":"?","answer":"No.","refused":true}}`
 	for want, turn := range map[string]*ports.Turn{whole: turn, bare: {ID: "msg_2", Workspace: "wsp_a",
-		Template: "ctpl_1", Token: "etok_1", Conversation: "c1", Question: "?", Answer: "No.", Refused: true, At: now}} {
-		if out := replier.NewWebhooks(guard).SendTurn(t.Context(), target, turn, now); !out.Delivered() || out.Took <= 0 {
+		Template: "ctpl_1", Token: "etok_1", Conversation: "c1", Question: "?", Answer: "No.", Refused: true,
+		At: now}} {
+		if out := replier.NewWebhooks(guard).SendTurn(t.Context(), target, turn, now); !out.Delivered() ||
+			out.Took <= 0 {
 			t.Fatalf("%+v", out)
 		}
 		var a, b any

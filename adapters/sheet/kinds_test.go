@@ -200,7 +200,7 @@ func TestRowsHaveEachKindOfCellOfAText(t *testing.T) {
 			{"50 %", "0.5"}, {"$1.25", "1.25"}, {"1e3", "1e3"}, {"n/a", "null"}, {"", "null"}, {"word", "!wrong_type"},
 			{"NaN", "!wrong_type"}, {"#REF!", "!wrong_type"}}},
 		{"texts", column.String, [][2]string{{"007", `"007"`}, {`="02139"`, `"02139"`}, {`"=""a """"b"""""""`, `"a \"b\""`},
-			{`="1"&"2"`, `"=\"1\"&\"2\""`}, {`"a ""b"""`, `"a \"b\""`}, {"n/a", `"n/a"`}, {"", "null"},
+			{`="1"+"2"`, `"=\"1\"+\"2\""`}, {`"a ""b"""`, `"a \"b\""`}, {"n/a", `"n/a"`}, {"", "null"},
 			{"#REF!", "!wrong_type"}}},
 		{"dates", column.Date, [][2]string{{"2024-02-29", `"2024-02-29"`}, {"2023-02-29", "!wrong_type"},
 			{"3/4/2024", "!ambiguous"}}},

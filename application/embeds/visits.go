@@ -138,7 +138,8 @@ func (s *Service) vouched(t *embed.Token, r SessionRequest, now time.Time) bool 
 		return false
 	}
 	return embed.VouchedFor(s.visitorSecret(t, t.Hash), r.Visitor, r.Attributes, r.Signature, now) ||
-		(now.Before(t.PreviousUntil) && embed.VouchedFor(s.visitorSecret(t, t.Previous), r.Visitor, r.Attributes, r.Signature, now))
+		(now.Before(t.PreviousUntil) && embed.VouchedFor(s.visitorSecret(t, t.Previous), r.Visitor, r.Attributes,
+			r.Signature, now))
 }
 
 // embedding returns what a token's secret opens.

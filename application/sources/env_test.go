@@ -126,7 +126,8 @@ func newEnv(t *testing.T) *env {
 			t.Errorf("the offer of org %q was asked for", org)
 		}
 		return sources.Offer{Types: s.types, Sheets: ports.SheetOffer{Files: true, Locale: s.locale},
-			Rows: source.RowLimits{Rows: cmp.Or(s.mostRows, 100), Bytes: cmp.Or(s.mostBytes, 1<<30), Seconds: time.Minute}}
+			Rows: source.RowLimits{Rows: cmp.Or(s.mostRows, 100), Bytes: cmp.Or(s.mostBytes, 1<<30),
+				Seconds: time.Minute}}
 	}
 	quotas := func(_ context.Context, by identity.Actor) (quota.Limits, error) {
 		if by.Workspace != "acme" {

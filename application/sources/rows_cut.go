@@ -13,20 +13,20 @@ var (
 	ErrRowLimit = &fault.Error{
 		Kind: fault.TooLarge,
 		Code: "row_limit_reached",
-		Detail: "The organisation's limit of rows for one read is reached, and there are more. Read pages, or fewer rows " +
-			"with a filter.",
+		Detail: "The organisation's limit of rows for one read is reached, and there are more. Read pages, or fewer " +
+			"rows with a filter.",
 	}
 	ErrByteLimit = &fault.Error{
 		Kind: fault.TooLarge,
 		Code: "byte_limit_reached",
-		Detail: "The organisation's limit of bytes for one read is reached, and there are more rows. Read pages, fewer " +
-			"fields, or fewer rows with a filter.",
+		Detail: "The organisation's limit of bytes for one read is reached, and there are more rows. Read pages, " +
+			"fewer fields, or fewer rows with a filter.",
 	}
 	ErrTimeLimit = &fault.Error{
 		Kind: fault.UpstreamTimeout,
 		Code: "time_limit_reached",
-		Detail: "The organisation's limit of seconds for one read is reached, and there are more rows. Read pages, or " +
-			"fewer rows with a filter.",
+		Detail: "The organisation's limit of seconds for one read is reached, and there are more rows. Read pages, " +
+			"or fewer rows with a filter.",
 	}
 	ErrDisconnected = &fault.Error{
 		Kind:   fault.Upstream,

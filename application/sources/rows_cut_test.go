@@ -42,7 +42,8 @@ func TestAReadSaysWhetherItFailedBeforeOrAfterItsFirstRow(t *testing.T) {
 			s.warehouse.EXPECT().Rows(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).DoAndReturn(
 				func(_ context.Context, _ ports.Target, _ connection.RowsQuery, handle func(column.Batch) error) error {
 					if isAfter {
-						require.NoError(t, handle(column.Batch{Rows: column.RowsOf([][]*string{{new("a")}, {new("b")}})}))
+						require.NoError(t, handle(column.Batch{Rows: column.RowsOf([][]*string{{new("a")},
+							{new("b")}})}))
 					}
 					return tt.failure
 				})

@@ -30,8 +30,8 @@ var errTurns = errors.New("too many turns are waiting")
 // errTurnRefused is for a turn that the endpoint did not confirm.
 var errTurnRefused = errors.New("the webhook did not confirm it")
 
-// turnWaits are the times before the attempts to deliver a turn. They are much shorter than the waits of events, because a
-// turn that waits is in memory.
+// turnWaits are the times before the attempts to deliver a turn. They are much shorter than the waits of events,
+// because a turn that waits is in memory.
 var turnWaits = [...]time.Duration{0, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute}
 
 // Transcripts forwards finished turns to the endpoints of workspaces. It holds a turn in memory until the endpoint
@@ -63,7 +63,7 @@ type waitingTurns struct {
 
 // NewTranscripts returns a node's Transcripts.
 func NewTranscripts(w ports.Webhooks, k Keys, send ports.WebhookSender, egress EgressOf) *Transcripts {
-	attempts, abandon := context.WithCancel(context.Background())
+	attempts, abandon := context.WithCancel(context.Background()) //nolint:gosec // Run calls it
 	return &Transcripts{webhooks: w, keys: k, send: send, egress: egress, stopping: make(chan struct{}),
 		attempts: attempts, abandon: abandon, losses: make(chan error, 100),
 		workspaces: map[identity.WorkspaceID]*waitingTurns{}, orgs: map[identity.OrgID]int{}}

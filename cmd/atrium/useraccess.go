@@ -88,7 +88,8 @@ func (u *userResetPasskeysCommand) Run(p *process) error {
 		if err != nil {
 			return err
 		}
-		return p.print(u.JSON, map[string]any{"user_id": id, "removed": count}, "Passkeys of %s that were removed: %d.\n",
+		return p.print(u.JSON, map[string]any{"user_id": id, "removed": count},
+			"Passkeys of %s that were removed: %d.\n",
 			u.Email, count)
 	})
 }

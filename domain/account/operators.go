@@ -13,7 +13,8 @@ var ErrOperatorByRules = &fault.Error{
 }
 
 // SetOperator makes the person an operator of the org, or revokes the right that was granted by hand. It requires the
-// same caller as Disable, and Actor.SteppedUp to make a new operator. ErrLastOperator if callers revoke their own right, and no other operator is left.
+// same caller as Disable, and Actor.SteppedUp to make a new operator. ErrLastOperator if callers revoke their own
+// right, and no other operator is left.
 // ErrOperatorByRules if the person stays an operator because of claim rules; the right that was given by hand is kept
 // then. It changes nothing if the person already has the right, or lacks it.
 func (a *Access) SetOperator(by identity.Actor, operator bool) error {

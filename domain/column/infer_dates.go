@@ -71,7 +71,7 @@ func isDay(year, month, day string) bool {
 // Portuguese, Dutch, Polish and Swedish. No name means another month in another one of these languages.
 var monthNames = [12]string{
 	"january jan januar jänner janvier janv enero ene gennaio gen janeiro januari styczeń stycznia sty",
-	"february feb februar feber février fevrier févr fév fev febrero febbraio fevereiro februari luty lutego lut",
+	"february feb februar feber février févr fév fev febrero febbraio fevereiro februari luty lutego lut",
 	"march mar märz maerz mär mrz mars marzo março marco maart mrt marzec marca",
 	"april apr avril avr abril abr aprile kwiecień kwietnia kwi",
 	"may mai mayo maggio mag maio mei maj maja",
@@ -81,7 +81,7 @@ var monthNames = [12]string{
 	"september sep sept septembre septiembre setiembre settembre set setembro wrzesień września wrz",
 	"october oct oktober okt octobre octubre ottobre ott outubro out październik października paź",
 	"november nov novembre noviembre novembro listopad listopada lis",
-	"december dec dezember dez décembre decembre déc diciembre dicembre dic dezembro grudzień grudnia gru",
+	"december dec dezember dez décembre déc diciembre dicembre dic dezembro grudzień grudnia gru",
 }
 
 // monthByName returns the month with a name of monthNames; 0 if not found.

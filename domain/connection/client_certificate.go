@@ -14,7 +14,7 @@ import (
 // The client certificate's fields, which every kind has whose descriptor says "client_certificate".
 const (
 	FieldTLSCert          = "tls_cert"
-	FieldTLSKey           = "tls_key"            //nolint:gosec // a field's name
+	FieldTLSKey           = "tls_key"
 	fieldTLSKeyPassphrase = "tls_key_passphrase" //nolint:gosec // a field's name
 )
 

@@ -98,7 +98,8 @@ func certified(
 ) (connection.Credential, string) {
 	t.Helper()
 	fields := map[string]any{"host": "db.example.com", "database": "d", "username": "u", "tls": mode}
-	for name, value := range map[string]string{"tls_cert": certificate, "tls_key": key, "tls_key_passphrase": passphrase} {
+	for name, value := range map[string]string{"tls_cert": certificate, "tls_key": key,
+		"tls_key_passphrase": passphrase} {
 		if value != "" {
 			fields[name] = value
 		}

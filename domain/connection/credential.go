@@ -118,7 +118,8 @@ func (c Credential) check() []fault.Field {
 		return []fault.Field{{Pointer: "/credential/" + FieldTLSCA, Code: "invalid_format",
 			Detail: "Must be one or more certificates in PEM."}}
 	}
-	return slices.Concat(c.checkTunnel(), c.checkClientCertificate(), c.checkKey(), c.checkTokens(), c.checkRedshift(), c.checkHeaders())
+	return slices.Concat(c.checkTunnel(), c.checkClientCertificate(), c.checkKey(), c.checkTokens(),
+		c.checkRedshift(), c.checkHeaders())
 }
 
 // Kind returns the kind of warehouse that c is for.

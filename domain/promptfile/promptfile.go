@@ -144,8 +144,8 @@ func jsonOf(value any) (string, error) {
 }
 
 // Decode reads a file. Its settings can have any form of YAML. Unknown settings are an error. A byte order mark is
-// ignored. In a file whose lines all end in a carriage return and a line feed, as editors of Windows and git write them,
-// these are line feeds; in another file they belong to the text. Each error is an *Error.
+// ignored. In a file whose lines all end in a carriage return and a line feed, as editors of Windows and git write
+// them, these are line feeds; in another file they belong to the text. Each error is an *Error.
 func Decode(file []byte) (Prompt, error) {
 	text := strings.TrimPrefix(string(file), "\ufeff")
 	if strings.Count(text, "\r\n") == strings.Count(text, "\n") {

@@ -8,8 +8,8 @@ import (
 )
 
 // NoteDevice records session.device_added if a browser opens the account of p, a person, for the first time. by has
-// just opened s in that browser; people are those who signed in with it before, and live are p's other live sessions. The
-// sign-in that created the account does not count.
+// just opened s in that browser; people are those who signed in with it before, and live are p's other live sessions.
+// The sign-in that created the account does not count.
 func (s *Session) NoteDevice(
 	by identity.Actor, p *account.Person, people []identity.UserID, live []*Session,
 ) {

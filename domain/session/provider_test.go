@@ -108,8 +108,9 @@ func TestClaimsNameTheSessionOfTheProvider(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := account.Claims{Issuer: issuer, Subject: "sub", Raw: tt.raw}
-			if got := session.FromClaims(&identity.Org{}, c); got != (session.ProviderSession{Issuer: issuer, Subject: "sub",
-				ID: tt.want}) {
+			if got := session.FromClaims(&identity.Org{}, c); got != (session.ProviderSession{Issuer: issuer,
+				Subject: "sub",
+				ID:      tt.want}) {
 				t.Errorf("%+v", got)
 			}
 		})

@@ -290,7 +290,8 @@ func TestABrowserShowsAChatOnListedSitesAlone(t *testing.T) {
 	t.Run("a signed visitor is known in both modes", func(t *testing.T) {
 		item := e.manager.do(t, "POST", e.path+"/rotate", object{}).is(t, 200)
 		e.secret = item.at("token")
-		signature := embed.SignVisitor(secret.New(item.at("visitor_secret")), "customer-42", "", time.Now().Add(time.Hour))
+		signature := embed.SignVisitor(secret.New(item.at("visitor_secret")), "customer-42", "",
+			time.Now().Add(time.Hour))
 		for page, origin := range map[string]string{"script": shop, "frame": s.url} {
 			ctx, _ := tab(t, chromium, shop+"/"+page+"?signature="+signature)
 			session, _ := drive(ctx, t, poll[object](`told.ready`))["session"].(string)

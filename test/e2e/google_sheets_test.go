@@ -85,7 +85,7 @@ func TestSheetsPauseWithTheAccountThatReadsThem(t *testing.T) {
 			case <-time.After(patience):
 				t.Error("Google is still asked")
 			}
-			(<-cold).problem(t, 409, "credential_changed")
+			(<-cold).problem(t, 409, "connection_revoked")
 			proof.Within(t, "the end of the reading", time.Since(answeredAt), 2*time.Second)
 			g.Answer(nil)
 			g.Requests()

@@ -172,10 +172,15 @@ func (s *server) endsLeaked(t *testing.T, owner *client, key *ecdsa.PrivateKey, 
 		"data.0.actor": "null", "data.1": "",
 	})
 	owner.get(t, events+"&type=api_key.revoked", onB).has(t, map[string]string{"data.1": ""})
-	letter := waitForLetters(t, smtp, 1)[0]
-	if letter.To != owner.email || strings.Contains(letter.Text, "github.com") ||
-		!strings.Contains(letter.Text, response.at("hint")) {
-		t.Errorf("the letter is %+v", letter)
+	letters := proof.Await(t, "a letter about the leak", smtp.Letters, func(letters []fixture.Letter) bool {
+		return slices.ContainsFunc(letters, func(l fixture.Letter) bool {
+			return l.To == owner.email && strings.Contains(l.Text, response.at("hint"))
+		})
+	})
+	for _, letter := range letters {
+		if strings.Contains(letter.Text, "github.com") {
+			t.Errorf("the letter is %+v", letter)
+		}
 	}
 	report(key, body).is(t, 204) // it has ended: nothing happens
 	owner.get(t, leaks, onB).has(t, map[string]string{"data.1": ""})

@@ -183,7 +183,6 @@ func TestAnOrgThatTakesNoPayments(t *testing.T) {
 		method, path, _ := strings.Cut(call, " ")
 		ann.do(t, method, payments+path, nil).problem(t, 409, "payments_not_configured")
 	}
-	intent := object{"client_secret": "seti_1_secret_1"}
 	card := object{"number": cardNumber, "exp_month": 12, "exp_year": 2034}
 	for call, body := range map[string]object{
 		"POST /credit-packs": {"credit_pack_id": "pack"}, "POST /subscriptions": {"plan_id": "basic"},
@@ -193,7 +192,7 @@ func TestAnOrgThatTakesNoPayments(t *testing.T) {
 		"POST /usage/consume":                             {"feature": "messages", "quantity": 1},
 		"POST /usage/batch":                               {"reports": []object{{"feature": "messages", "quantity": 1}}},
 		"POST /checkout-session":                          {"plan_id": "basic", "success_url": shopOrigin, "cancel_url": shopOrigin},
-		"POST /sandbox/setup-intents/seti_1/authenticate": intent,
+		"POST /sandbox/setup-intents/seti_1/authenticate": {"client_secret": "seti_1_secret_1", "success": true},
 		"POST /sandbox/setup-intents/seti_1/confirm":      {"client_secret": "seti_1_secret_1", "card": card},
 	} {
 		method, path, _ := strings.Cut(call, " ")

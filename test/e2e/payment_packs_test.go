@@ -66,7 +66,8 @@ func TestCreditPacks(t *testing.T) {
 				"limits.messages.credit_packs.0.credit_pack_id": "month", "limits.messages.credit_packs.0.remaining": "20",
 				"limits.messages.credit_packs.1.remaining": "35"})
 			consume(10).is(t, 200)
-			check(map[string]string{"limits.messages.credit_packs.0.remaining": "20", "limits.messages.remaining": "55"})
+			check(map[string]string{"limits.messages.credit_packs.0.remaining": "20",
+				"limits.messages.remaining": "55"})
 			consume(25).is(t, 200)
 			check(map[string]string{"limits.messages.credit_packs.0.credit_pack_id": "ever",
 				"limits.messages.credit_packs.0.remaining": "30", "limits.messages.credit_packs.1": "",

@@ -144,8 +144,8 @@ func (r *rowsReader) endsWith(t *testing.T, code string) {
 	}
 }
 
-// endsByRevocation reads the stream to its end. If the machine is so busy that the last write takes too long, the server
-// closes the connection instead of writing the reason.
+// endsByRevocation reads the stream to its end. If the machine is so busy that the last write takes too long, the
+// server closes the connection instead of writing the reason.
 func (r *rowsReader) endsByRevocation(t *testing.T) {
 	t.Helper()
 	if last, err := r.last(); err == nil && !strings.HasPrefix(last, `{"$error":{"code":"connection_revoked"`) {

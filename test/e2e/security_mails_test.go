@@ -137,7 +137,8 @@ func TestPeopleAreToldOfChangesOfTheirAccounts(t *testing.T) {
 				t.Errorf("the log has %s: %s", ann.email, log)
 			}
 			for _, letter := range lettersTo(smtp, ann.email) {
-				if strings.Count(letter.Text, "127.0.0.1") != strings.Count(letter.Text, "http://127.0.0.1:0/console/") {
+				if strings.Count(letter.Text, "127.0.0.1") != strings.Count(letter.Text,
+					"http://127.0.0.1:0/console/") {
 					t.Errorf("the letter is %s", letter.Text)
 				}
 			}

@@ -41,8 +41,10 @@ func (m *machine) operationsOn(ctx context.Context, d database, data string, mix
 	}
 	sites := make([]person, embedSites)
 	for i := range sites {
-		site := fmt.Sprintf("site-%d", i) // whose owner is in no other workspace: a change of a person is an event in each
-		if sites[i], err = m.createUser(ctx, d, data, "owner", "--email", site+"@example.com", "--workspace", site); err != nil {
+		// whose owner is in no other workspace: a change of a person is an event in each
+		site := fmt.Sprintf("site-%d", i)
+		if sites[i], err = m.createUser(ctx, d, data, "owner", "--email", site+"@example.com", "--workspace",
+			site); err != nil {
 			return err
 		}
 	}

@@ -158,5 +158,6 @@ func connectionReply(r *server.Call, c *connection.Connection, err error) (serve
 		return server.Reply{}, err
 	}
 	chats, err := r.Chats.ConnectionUses(r.Context(), r.By, c.ID)
-	return server.OK(toConnection(r, c, convert.Slice(sources, toConnectionSource), chats)).WithRevision(c.Revision), err
+	return server.OK(toConnection(r, c, convert.Slice(sources, toConnectionSource), chats)).WithRevision(c.Revision),
+		err
 }

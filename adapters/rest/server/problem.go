@@ -69,7 +69,8 @@ func (a *API) problemAnswer(r *http.Request, f *fault.Error, err error) ports.An
 		p.Detail = "No organisation is configured for the host " + printableHost(a.Host(r)) + "."
 	}
 	if e, ok := errors.AsType[*connection.ProbeError](err); ok {
-		p.Failure, p.Checks = convert.ToFailure(&e.Failure, Observed(r).Org.Egress), convert.Slice(e.Checks, convert.ToCheck)
+		p.Failure, p.Checks = convert.ToFailure(&e.Failure, Observed(r).Org.Egress), convert.Slice(e.Checks,
+			convert.ToCheck)
 	}
 	if e, ok := errors.AsType[*connection.UnreadableError](err); ok {
 		p.Sqlstate = e.State

@@ -58,7 +58,8 @@ type Explainer interface {
 // announces it in the header.
 const ErrorTrailer = "Atrium-Error"
 
-// lastWrite is how long a reader may take to receive what is being written when the stream is ended, and then the reason.
+// lastWrite is how long a reader may take to receive what is being written when the stream is ended, and then the
+// reason.
 const lastWrite = 250 * time.Millisecond
 
 // Stream is a response that is sent in parts, so that it could outlast the access of its reader. While it is

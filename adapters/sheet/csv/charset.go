@@ -39,9 +39,10 @@ func charset(sample []byte, isWhole bool, charsetName string) (encoding.Encoding
 	}
 	if name == noText {
 		first := slices.IndexFunc(sample, isControl)
-		return nil, "", source.ErrUnsupportedFormat.Because(fmt.Sprintf("The file is no text that Atrium can read: line %d "+
-			"has a control character. Atrium reads .xlsx, .ods, .csv and .tsv files without a password.",
-			1+bytes.Count(sample[:max(first, 0)], []byte{'\n'})))
+		return nil, "",
+			source.ErrUnsupportedFormat.Because(fmt.Sprintf("The file is no text that Atrium can read: line %d "+
+				"has a control character. Atrium reads .xlsx, .ods, .csv and .tsv files without a password.",
+				1+bytes.Count(sample[:max(first, 0)], []byte{'\n'})))
 	}
 	return named(name)
 }

@@ -26,7 +26,7 @@ func TestValuesAreExactInTheTypeOfTheirFieldOrReported(t *testing.T) {
 			"null"}},
 		{Column: "anything", Field: column.String, Want: []string{`"0x00ff"`, `"1.5"`, `"NaN"`, `"7"`}},
 		{Column: "anything", Field: column.Number, Want: []string{"!wrong_type", "1.5", "!wrong_type", "7"}},
-		{Column: "day", Field: column.Date, Want: []string{`"2024-02-29"`, "!wrong_type", "!wrong_type", "null"}},
+		{Column: "day", Field: column.Date, Want: []string{`"2024-02-29"`, `"2024-02-29"`, "!wrong_type", "null"}},
 		{Column: "doc", Field: column.JSON, Want: []string{"[]", "!wrong_type", "null", "null"}},
 		{Column: "word", Field: column.Number, Want: []string{"!wrong_type", "!wrong_type", "!wrong_type", "null"}},
 		{Column: "word", Field: column.String, Want: []string{`"n/a"`, `"#REF!"`, `"a\u0000b"`, "null"}},

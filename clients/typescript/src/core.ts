@@ -172,13 +172,7 @@ export class Core implements Caller {
       yield* readLines<T>(response, (item) => {
         const reason = (item as { $error?: Problem }).$error
         if (!reason) return
-        throw new AtriumError(request.name, {
-          ...reason,
-          type: '/problems/' + reason.code,
-          title: 'Incomplete response',
-          status: response.status,
-          request_id: response.headers.get('Request-Id') ?? '',
-        })
+        throw unexpected(request.name, response.status, response.headers.get('Request-Id') ?? '', reason.detail, reason.code)
       })
     } catch (e) {
       if (options.signal?.aborted) throw options.signal.reason

@@ -53,13 +53,13 @@ export class NotModifiedError extends Error {
   override readonly name = 'NotModifiedError'
 }
 
-export function unexpected(call: string, status: number, requestId: string, detail: string): AtriumError {
+export function unexpected(call: string, status: number, requestId: string, detail: string, code = 'unexpected_response'): AtriumError {
   return new AtriumError(call, {
     type: 'about:blank',
     title: 'Unexpected response',
     status,
     detail,
-    code: 'unexpected_response',
+    code,
     request_id: requestId,
   })
 }

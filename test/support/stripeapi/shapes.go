@@ -50,7 +50,8 @@ type page struct {
 	Data    []any  `json:"data"`
 }
 
-// strangers returns what a value has that Stripe's objects do not have. kind is its type if it does not name one itself.
+// strangers returns what a value has that Stripe's objects do not have. kind is its type if it does not name one
+// itself.
 func strangers(at string, value any, kind reflect.Type) (all []string) {
 	switch v := value.(type) {
 	case []any:

@@ -62,7 +62,7 @@ const converse = (card, template, words, history, page, say, tell) => {
     } catch {}
   } })
   // What scripts of the page get of a turn.
-  const about = ({ text, answer, page_url, prompt }) => ({ text, answer, conversation_id: history.conversation(), page_url, prompt })
+  const about = ({ text, answer, page_url = page(), prompt }) => ({ text, answer, conversation_id: history.conversation(), page_url, prompt })
   // Two buttons, of which the visitor can press one.
   const thumbs = (turn) => [[true, '👍', words.helpful], [false, '👎', words.unhelpful]].map(([helpful, sign, label]) => make('button', {
     type: 'button', className: 'plain', part: 'thumb', textContent: sign, ariaLabel: label, title: label,
@@ -181,7 +181,7 @@ const converse = (card, template, words, history, page, say, tell) => {
       if (shown.has(id)) draw(turn)
     }
     try {
-      turn.page_url = page()
+      Object.defineProperty(turn, 'page_url', { value: page(), configurable: true }) // not kept: it can name a visitor
       const body = { text, history: history.before(turn), conversation_id: history.conversation(), page_url: turn.page_url }
       for await (const [type, data] of events(await say(body, own.stop.signal))) {
         if (type === 'delta' || type === 'refusal') {
