@@ -116,7 +116,7 @@ export class Core implements Caller {
       try {
         body = JSON.parse(text)
       } catch {
-        throw unexpected(request.name, r.status, r.headers.get('Request-Id') ?? '', 'The response is not from Atrium.')
+        throw unexpected(request.name, r)
       }
     })
     if (typeof body === 'object' && body !== null) {
@@ -169,15 +169,10 @@ export class Core implements Caller {
     prepared.headers.Accept = 'application/x-ndjson'
     const response = await this.#attempts(request, { ...options, timeout: 0 }, prepared, async () => {})
     try {
-      yield* readLines<T>(response, (item) => {
-        const reason = (item as { $error?: Problem }).$error
-        if (!reason) return
-        throw unexpected(request.name, response.status, response.headers.get('Request-Id') ?? '', reason.detail, reason.code)
-      })
+      yield* readLines<T>(request.name, response)
     } catch (e) {
       if (options.signal?.aborted) throw options.signal.reason
-      if (e instanceof AtriumError) throw e
-      throw new AtriumConnectionError(request.name, reasonOf(e), e)
+      throw e instanceof AtriumError ? e : new AtriumConnectionError(request.name, reasonOf(e), e)
     }
   }
 
@@ -188,10 +183,10 @@ export class Core implements Caller {
     await this.#attempts(request, options, prepared, async (r) => {
       archive = new Uint8Array(await r.arrayBuffer())
       if (archive[0] !== 0x50 || archive[1] !== 0x4b) { // PK
-        throw unexpected(request.name, r.status, r.headers.get('Request-Id') ?? '', 'The response is not from Atrium.')
+        throw unexpected(request.name, r)
       }
       // fetch of Node.js can miss that the connection was closed too early. An archive ends with a record of 22 bytes.
-      if (archive.at(-22) !== 0x50 || archive.at(-20) !== 5) throw new Error('the archive is incomplete')
+      if (archive.at(-22) !== 0x50 || archive.at(-20) !== 5) throw new Error('the response is incomplete')
     })
     return archive
   }
@@ -342,18 +337,11 @@ async function examine(request: Request, response: Response): Promise<void> {
   if (response.status === 304) throw new NotModifiedError(request.name)
   const text = await response.text().catch(() => '')
   const after = retryAfterOf(response.headers)
+  let problem: Problem | undefined
   try {
-    const problem = JSON.parse(text)
-    if (typeof problem.code === 'string') throw new AtriumError(request.name, problem, after)
-  } catch (e) {
-    if (e instanceof AtriumError) throw e
-  }
-  const { problem } = unexpected(
-    request.name,
-    response.status,
-    response.headers.get('Request-Id') ?? '',
-    `The response with status ${response.status} is not from Atrium.`,
-  )
+    problem = JSON.parse(text)
+  } catch {} // a proxy's page
+  if (typeof problem?.code !== 'string') problem = unexpected(request.name, response).problem
   throw new AtriumError(request.name, problem, after)
 }
 

@@ -53,13 +53,18 @@ export class NotModifiedError extends Error {
   override readonly name = 'NotModifiedError'
 }
 
-export function unexpected(call: string, status: number, requestId: string, detail: string, code = 'unexpected_response'): AtriumError {
+export function unexpected(
+  call: string,
+  response: Response,
+  detail = 'The response is not from Atrium.',
+  code = 'unexpected_response',
+): AtriumError {
   return new AtriumError(call, {
     type: 'about:blank',
     title: 'Unexpected response',
-    status,
+    status: response.status,
     detail,
     code,
-    request_id: requestId,
+    request_id: response.headers.get('Request-Id') ?? '',
   })
 }
