@@ -106,10 +106,10 @@ func (s *Service) whileCurrent(
 			case <-tick.C:
 			}
 			switch current, err := s.connections.Get(ctx, by.Workspace, id); {
-			case err != nil:
+			case err != nil, current.CredentialRevision == revision: // a revoked one can get a new credential
 			case current.Status == connection.Revoked:
 				end(connection.ErrRevoked)
-			case current.CredentialRevision != revision:
+			default:
 				end(connection.ErrCredentialChanged)
 			}
 		}
