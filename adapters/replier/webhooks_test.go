@@ -120,7 +120,7 @@ func TestATurnIsSentLikeAnEvent(t *testing.T) {
 		Origin: "https://shop.example", Visitor: "42", Signed: true, Session: "ses_1", Conversation: "c1",
 		Page: "https://shop.example/cart", Prompt: &chat.PromptVersion{Template: "ptpl_1", Version: "pver_1", Number: 7,
 			Rollout: "live", Weight: 40}, Question: "Where?", Answer: "There.", At: now}
-	whole := `{"type":"chat.turn","timestamp":"2026-03-14T15:09:26.000Z","data":{"id":"msg_1",
+	full := `{"type":"chat.turn","timestamp":"2026-03-14T15:09:26.000Z","data":{"id":"msg_1",
 		"workspace_id":"wsp_a","chat_template_id":"ctpl_1","embed_token_id":"etok_1","origin":"https://shop.example",
 		"visitor":"42","visitor_signed":true,"session_id":"ses_1","conversation_id":"c1",
 		"page_url":"https://shop.example/cart","prompt":{"prompt_template_id":"ptpl_1","version_id":"pver_1",
@@ -128,7 +128,7 @@ func TestATurnIsSentLikeAnEvent(t *testing.T) {
 	bare := `{"type":"chat.turn","timestamp":"2026-03-14T15:09:26.000Z","data":{"id":"msg_2","workspace_id":"wsp_a",
 		"chat_template_id":"ctpl_1","embed_token_id":"etok_1","origin":null,"visitor":null,"visitor_signed":false,
 		"session_id":null,"conversation_id":"c1","page_url":null,"prompt":null,"text":"?","answer":"No.","refused":true}}`
-	for want, turn := range map[string]*ports.Turn{whole: turn, bare: {ID: "msg_2", Workspace: "wsp_a",
+	for want, turn := range map[string]*ports.Turn{full: turn, bare: {ID: "msg_2", Workspace: "wsp_a",
 		Template: "ctpl_1", Token: "etok_1", Conversation: "c1", Question: "?", Answer: "No.", Refused: true,
 		At: now}} {
 		if out := replier.NewWebhooks(guard).SendTurn(t.Context(), target, turn, now); !out.Delivered() ||

@@ -214,6 +214,22 @@ func TestReprobe(t *testing.T) {
 			})
 		}
 	})
+	t.Run("a slow probe of the new credential of a revoked connection is not cut short", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			s := newEnv(t)
+			s.expectGet(revoked(t))
+			s.expectAttempt(t, maker, 0)
+			s.connections.EXPECT().Get(gomock.Any(), gomock.Any(), gomock.Any()).Return(revoked(t), nil).MinTimes(2)
+			s.warehouse.EXPECT().Probe(gomock.Any(),
+				gomock.Any()).DoAndReturn(func(context.Context, ports.Target) connection.Report {
+				time.Sleep(3 * time.Second)
+				return authFailed
+			})
+			s.expectRefusal(t, maker)
+			_, err := s.Reprobe(s.ctx, maker, "con", entered(submitted), nil)
+			require.ErrorIs(t, err, connection.ErrProbeFailed)
+		})
+	})
 	t.Run("an outage of the store meanwhile ends no probe", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newEnv(t)

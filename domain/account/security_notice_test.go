@@ -74,16 +74,16 @@ func TestSecurityNotices(t *testing.T) {
 	t.Run("a mailbox gets the first mail at once, and at most ten within a day", func(t *testing.T) {
 		var s account.SecurityNotices
 		count, end := 0, now.Add(24*time.Hour)
-		for at := now; at.Before(end); at = at.Add(time.Minute) {
-			s.Add(notice(account.KeyNotice, at.String()))
-			mail := s.Next(at)
+		for moment := now; moment.Before(end); moment = moment.Add(time.Minute) {
+			s.Add(notice(account.KeyNotice, moment.String()))
+			mail := s.Next(moment)
 			if len(mail.Notices) == 0 {
 				continue
 			}
 			if count == 0 {
-				assert.Equal(t, "the time of the first mail", at, now)
+				assert.Equal(t, "the time of the first mail", moment, now)
 			}
-			s.Mailed(&mail, at)
+			s.Mailed(&mail, moment)
 			count++
 		}
 		assert.Equal(t, "mails", count, 10)

@@ -45,8 +45,8 @@ func TestARolloutDividesVisitorsBySession(t *testing.T) {
 		admin.do(t, "PATCH", e.template, object{"instructions": nil,
 			"prompt": object{"prompt_template_id": id, "ref": "live"}}).is(t, 200)
 		admin.do(t, "POST", e.template+"/versions/draft/publish", object{}).is(t, 200)
-		if whole := ask(open()); whole.Instructions != "Old." || whole.Prompt.Rollout != nil {
-			t.Errorf("without a rollout the program gets %+v", whole)
+		if runtime := ask(open()); runtime.Instructions != "Old." || runtime.Prompt.Rollout != nil {
+			t.Errorf("without a rollout the program gets %+v", runtime)
 		}
 		admin.do(t, "PUT", prompt+"/labels/live/rollout", object{"versions": []object{{"version": "v1", "weight": 60},
 			{"version": "v2", "weight": 40}}}).is(t, 200)

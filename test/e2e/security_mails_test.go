@@ -40,7 +40,7 @@ func TestPeopleAreToldOfChangesOfTheirAccounts(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		smtp, options := mailServer(t)
 		s := start(t, engine, append(options, set("server.rate_limit.sign_ins_per_minute", "1000"))...)
-		operator, ann, at := s.user(t, "owner", "--operator"), s.user(t, "member"), s.onLocalhost()
+		operator, ann, local := s.user(t, "owner", "--operator"), s.user(t, "member"), s.onLocalhost()
 		// tells expects the next letter to ann, and forgets when it was sent: the next one is mailed at once, too.
 		count := 0
 		tells := func(t *testing.T, subject string, parts ...string) {
@@ -58,22 +58,22 @@ func TestPeopleAreToldOfChangesOfTheirAccounts(t *testing.T) {
 			})
 			s.sql(t, `DELETE FROM invitation_mails`)
 		}
-		first := s.anonymous().create(t, openSessions, object{"token": s.link(t, ann.email)}, at)
+		first := s.anonymous().create(t, openSessions, object{"token": s.link(t, ann.email)}, local)
 		in, _ := first.session(t, s)
 		in.workspace = ann.workspace
 
 		t.Run("a new passkey", func(t *testing.T) {
-			in.addsPasskey(t, s.authenticator(t), "Laptop", at)
+			in.addsPasskey(t, s.authenticator(t), "Laptop", local)
 			tells(t, "A passkey was added to your account", "a passkey was added")
 		})
 		t.Run("a new API key", func(t *testing.T) {
-			in.create(t, apiKeys, object{"name": "Deploy 1"}, at)
+			in.create(t, apiKeys, object{"name": "Deploy 1"}, local)
 			tells(t, "An API key was created in your account", `an API key was created ("Deploy")`)
 		})
 		t.Run("a sign-in with another browser, but not with one that the person has used", func(t *testing.T) {
 			devices := first.devices(t)
-			_, secondID := s.opens(t, s.link(t, ann.email), at, "Cookie: "+devices)
-			_, id := s.opens(t, s.link(t, ann.email), at)
+			_, secondID := s.opens(t, s.link(t, ann.email), local, "Cookie: "+devices)
+			_, id := s.opens(t, s.link(t, ann.email), local)
 			tells(t, "A new sign-in to your account", "a browser signed in that had not opened the account before")
 			kinds := func(session string) []string {
 				t.Helper()
@@ -85,17 +85,18 @@ func TestPeopleAreToldOfChangesOfTheirAccounts(t *testing.T) {
 		})
 		t.Run("a browser of another person, whose cookie names only that person", func(t *testing.T) {
 			bob := s.user(t, "member")
-			theirs := s.anonymous().create(t, openSessions, object{"token": s.link(t, bob.email)}, at).devices(t)
-			pair := s.anonymous().create(t, openSessions, object{"token": s.link(t, ann.email)}, at, "Cookie: "+theirs).
+			theirs := s.anonymous().create(t, openSessions, object{"token": s.link(t, bob.email)}, local).devices(t)
+			pair := s.anonymous().create(t, openSessions, object{"token": s.link(t, ann.email)}, local,
+				"Cookie: "+theirs).
 				devices(t)
 			tells(t, "A new sign-in to your account")
 			for _, person := range []*client{ann, bob} {
-				_, id := s.opens(t, s.link(t, person.email), at, "Cookie: "+pair)
+				_, id := s.opens(t, s.link(t, person.email), local, "Cookie: "+pair)
 				operator.get(t, "/api/events?subject="+id).has(t,
 					map[string]string{"data.0.type": "session.started", "data.1": ""})
 			}
 			name, _, _ := strings.Cut(pair, "=")
-			s.opens(t, s.link(t, ann.email), at, "Cookie: "+name+"=made-up")
+			s.opens(t, s.link(t, ann.email), local, "Cookie: "+name+"=made-up")
 			tells(t, "A new sign-in to your account")
 		})
 		t.Run("the right of an operator", func(t *testing.T) {
@@ -107,13 +108,13 @@ func TestPeopleAreToldOfChangesOfTheirAccounts(t *testing.T) {
 		})
 		t.Run("no one floods a mailbox, or delays the mail of another person", func(t *testing.T) {
 			for i := range 30 {
-				in.create(t, apiKeys, object{"name": fmt.Sprint("key ", i)}, at)
+				in.create(t, apiKeys, object{"name": fmt.Sprint("key ", i)}, local)
 			}
 			awaits(t, "the first letter", s, func() bool { return len(lettersTo(smtp, ann.email)) > count })
 			for i := range 30 {
-				in.create(t, apiKeys, object{"name": fmt.Sprint("later ", i)}, at)
+				in.create(t, apiKeys, object{"name": fmt.Sprint("later ", i)}, local)
 			}
-			in.addsPasskey(t, s.authenticator(t), "Phone", at)
+			in.addsPasskey(t, s.authenticator(t), "Phone", local)
 			bob := s.user(t, "member")
 			bob.create(t, apiKeys, object{"name": "first"})
 			awaits(t, "the mail of another person", s, func() bool { return len(lettersTo(smtp, bob.email)) > 0 })

@@ -61,14 +61,14 @@ func embedVisits(t *testing.T, a Adapter) {
 		t.Run(name+" tells that a webhook gets the turns", func(t *testing.T) {
 			by := team.Member
 			by.Role = identity.Admin
-			for _, to := range []webhook.ID{"whk_1", ""} {
+			for _, hook := range []webhook.ID{"whk_1", ""} {
 				fixture.ChangeChat(t, a.Stores, by, template.ID, func(c *chat.Template) error {
-					return c.Change(by, nil, chat.Changes{Transcripts: &to},
+					return c.Change(by, nil, chat.Changes{Transcripts: &hook},
 						chat.Facts{Registry: fixture.Registry(t), WebhookExists: true})
 				})
 				e, err := find(team.Org, token)
 				must(t, err)
-				same(t, "Forwarded", e.Template.Forwarded, to != "")
+				same(t, "Forwarded", e.Template.Forwarded, hook != "")
 			}
 		})
 		t.Run(name+" finds nothing in another org", func(t *testing.T) {
