@@ -107,6 +107,7 @@ func TestAProgramReadsWhatRunsAChat(t *testing.T) {
 		t.Run("a chat without its prompt has no instructions", func(t *testing.T) {
 			ann.do(t, "DELETE", prompt+"?force=true", nil).is(t, 204)
 			program.do(t, "GET", chat+"/runtime", nil).problem(t, 409, "chat_prompt_gone")
+			program.do(t, "POST", chat+"/runtime", object{}).problem(t, 409, "chat_prompt_gone")
 		})
 	})
 }
