@@ -39,6 +39,13 @@ func TestTheConsoleSetsWhatVisitorsReadAndWhoReadsThem(t *testing.T) {
 		})
 	}
 	ctx := opensChat(t, s, owner, e.template)
+	// The page sees each change late: the next one must not conflict with it.
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](`const real = window.fetch
+		window.fetch = async (input, init) => {
+			const isRead = String(input).includes('/api/chat-templates/') && (init?.method ?? 'GET') === 'GET'
+			if (isRead) await new Promise((done) => setTimeout(done, 700))
+			return real(input, init)
+		}`))
 
 	opensTab(ctx, t, "Languages")
 	presses(ctx, t, "Add a language")

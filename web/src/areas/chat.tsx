@@ -74,10 +74,10 @@ export function Chat() {
         value={tab} onChange={setTab}
         tabs={[
           { id: 'configure', label: words.configure, body: <Configure latest={c} mayEdit={mayEdit} /> },
-          ...(mayEdit ? [
-            { id: 'look', label: words.look, body: <Look key={c.revision} chat={c} mayEdit={mayEdit} /> },
-            { id: 'languages', label: words.languages, body: <Languages key={c.revision} chat={c} /> },
-            { id: 'replies', label: words.replies, body: <Replies key={c.revision} chat={c} /> },
+          ...(mayEdit ? [ // what others change elsewhere in the chat leaves what is typed here
+            { id: 'look', label: words.look, body: <Look key={JSON.stringify(c.theme)} chat={c} mayEdit={mayEdit} /> },
+            { id: 'languages', label: words.languages, body: <Languages key={JSON.stringify(c.translations)} chat={c} /> },
+            { id: 'replies', label: words.replies, body: <Replies key={JSON.stringify(c.reply)} chat={c} /> },
             { id: 'history', label: t.history, body: <Publications chat={c} /> },
           ] : []),
           ...(manages ? [{ id: 'embed', label: words.embed, body: <Embed chat={c} /> }] : []),
