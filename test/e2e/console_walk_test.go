@@ -216,8 +216,9 @@ func demo(t *testing.T, engine string) (s *server, owner *client, chromium, ctx 
 }
 
 // TestTheConsoleOnPostgreSQL opens every screen by its address. How they look, which TestTheConsole checks, does not
-// depend on the database.
+// depend on the database, and what the API answers on PostgreSQL is tested without a browser: only make prove runs this.
 func TestTheConsoleOnPostgreSQL(t *testing.T) {
+	proof.Only(t)
 	t.Parallel()
 	s, owner, _, ctx, silent := demo(t, postgres)
 	walkthrough(t, ctx, s, owner)
