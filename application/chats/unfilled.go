@@ -35,15 +35,15 @@ func (s *Service) Unfilled(
 	if err != nil || !by.Scopes.Allow("chats:read") {
 		return nil, true, err
 	}
+	uses, err := s.lists.Uses(ctx, by.Workspace, id, []string{"active", latest.Ref}, maxExamined+1)
+	if err != nil || len(uses) == 0 {
+		return nil, true, err
+	}
 	expanded, err := s.deps.Expand(ctx, s.deps.Prompts, by, reading, v)
 	if err != nil {
 		return nil, false, err
 	}
 	refs, err := s.following(ctx, by, v)
-	if err != nil {
-		return nil, false, err
-	}
-	uses, err := s.lists.Uses(ctx, by.Workspace, id, refs, maxExamined+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -70,9 +70,11 @@ func (s *Service) Unfilled(
 	return found, len(uses) <= maxExamined, nil
 }
 
+// latest follows the latest released version.
+var latest = chat.Prompt{Ref: "latest"}
+
 // following returns the references that name v once it is active: latest too, unless a later version was released.
 func (s *Service) following(ctx context.Context, by identity.Actor, v *prompt.Version) ([]string, error) {
-	latest := chat.Prompt{Ref: "latest"}
 	_, released, err := s.deps.Prompts.GetVersion(ctx, by, v.Template, latest.Version())
 	if err != nil || (released != nil && released.Number > v.Number) {
 		return []string{"active"}, err

@@ -25,17 +25,13 @@ func unfilling(t *testing.T, all []*chat.Template, released int) *mockedService 
 	latest.Number = released
 	s.prompts.EXPECT().GetVersion(s.ctx, anything, prompt.ID("ptpl"), prompt.Ref{Latest: true, Frozen: true}).
 		Return(reading, latest, nil).AnyTimes()
-	refs := []string{"active", "latest"}
-	if released > 2 {
-		refs = refs[:1]
-	}
 	var uses []prompt.Use
 	for _, template := range all {
 		uses = append(uses, prompt.Use{ID: string(template.ID)})
 		s.chats.EXPECT().Get(s.ctx, anything, template.ID).Return(template, nil).AnyTimes()
 	}
-	s.lists.EXPECT().Uses(s.ctx, identity.WorkspaceID("acme"), prompt.ID("ptpl"), refs, 201).Return(uses,
-		nil).AnyTimes()
+	s.lists.EXPECT().Uses(s.ctx, identity.WorkspaceID("acme"), prompt.ID("ptpl"), []string{"active", "latest"}, 201).
+		Return(uses, nil).AnyTimes()
 	return s
 }
 

@@ -58,8 +58,9 @@ func (p *Plan) LimitsOf(quantity int) map[string]int64 {
 
 // limited reports whether p limits a name, whatever its quantity.
 func (p *Plan) limited(name string) bool {
-	_, isLimited := p.LimitsOf(1)[name]
-	return isLimited
+	_, isLimited := p.Limits[name]
+	_, isPerSeat := p.SeatLimits[name]
+	return isLimited || isPerSeat
 }
 
 // seatKinds returns the amounts that each unit of p has.
