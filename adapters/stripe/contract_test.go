@@ -158,7 +158,7 @@ func stage(t *testing.T) contract.GatewayStage {
 				return payment.SubscriptionID(api.Subscribe(string(c), p.PriceRef))
 			},
 			Draft: func(_ *testing.T, c payment.CustomerID, amount int64) payment.InvoiceID {
-				return payment.InvoiceID(api.Draft(string(c), amount))
+				return payment.InvoiceID(api.Draft(string(c), payment.Money{Amount: amount, Currency: "usd"}))
 			},
 		},
 	}

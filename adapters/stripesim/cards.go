@@ -26,7 +26,9 @@ var cardsTable string
 
 // testCards returns the table.
 var testCards = sync.OnceValue(func() []testCard {
-	rows, err := csv.NewReader(strings.NewReader(cardsTable)).ReadAll()
+	reader := csv.NewReader(strings.NewReader(cardsTable))
+	reader.Comment = '#'
+	rows, err := reader.ReadAll()
 	if err != nil {
 		panic(err) // the table is part of the program
 	}
@@ -61,6 +63,7 @@ type asking int
 const (
 	nowhere      asking = iota
 	unlessSetUp         // all, until the payer has authenticated once, as when the card was added for later use
+	untilSetUp          // those with the payer present, and the others until the payer has authenticated once
 	always              // all
 	whilePresent        // those with the payer present
 )
@@ -77,7 +80,7 @@ type rules struct {
 var rulesOf = map[behaviour]rules{
 	"incorrect_cvc":                     {adding: "incorrect_cvc", withCVC: true},
 	"fails_to_charge":                   {charging: "generic_decline"},
-	"authentication":                    {asks: unlessSetUp},
+	"authentication":                    {asks: untilSetUp},
 	"authentication_always":             {asks: always},
 	"authentication_on_session":         {asks: whilePresent},
 	"authentication_declined":           {asks: unlessSetUp, adding: "generic_decline", charging: "generic_decline"},
@@ -146,8 +149,9 @@ type attempt struct {
 // answer returns why a charge is declined, or that the payer must authenticate it first.
 func (m *method) answer(now time.Time, a attempt) (decline string, asks bool) {
 	r := m.Behaviour.rules()
-	asks = !a.authenticated && ((r.asks == always) || (r.asks == unlessSetUp && !m.Authenticated) ||
-		(r.asks == whilePresent && a.present))
+	first, isPresent := !m.Authenticated, a.present
+	asks = !a.authenticated && ((r.asks == always) || (r.asks == unlessSetUp && first) ||
+		(r.asks == untilSetUp && (first || isPresent)) || (r.asks == whilePresent && isPresent))
 	switch {
 	case m.expired(now):
 		return "expired_card", false
@@ -171,6 +175,15 @@ func cardError(reason string) refusal {
 		return refusal{402, "card_error", reason, "", ""}
 	}
 	return refusal{402, "card_error", "card_declined", reason, ""}
+}
+
+// refuse reports a change of a subscription that cannot be charged: it was declined, or asks the payer.
+func (s *account) refuse(decline string, asks bool) error {
+	s.reportDecline()
+	if asks {
+		return refusal{402, "card_error", "subscription_payment_intent_requires_action", "", ""}
+	}
+	return cardError(decline)
 }
 
 // attach adds a card to the customer.

@@ -71,7 +71,9 @@ func (s *account) createCheckout(f form, _ *http.Request) any {
 	case s.customer(f.Get("customer")) == nil:
 		return missing(400, "customer")
 	case refused != nil:
-		return *refused
+		return refused
+	case s.conflicts(sold.Plan.Price.Currency):
+		return otherCurrency
 	case (!isOnce && f.Get("mode") != "subscription") || f.Get("success_url") == "":
 		return invalid("mode")
 	case isOnce && (len(f.members("subscription_data")) > 0 || f.Get("payment_method_collection") != ""):

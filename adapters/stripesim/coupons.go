@@ -70,8 +70,7 @@ func (s *account) grant(f form, r *http.Request) any {
 	case amount >= 0:
 		return invalid("amount")
 	case c.Currency != "" && c.Currency != currency:
-		return said{refusal{400, "invalid_request_error", "", "", ""},
-			"You cannot combine currencies on a single customer."}
+		return otherCurrency
 	}
 	c.Credit, c.Currency = c.Credit-amount, currency
 	return map[string]any{

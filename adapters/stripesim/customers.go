@@ -59,6 +59,11 @@ func (c *customer) method(id string) *method {
 	return find(c.methods, func(m *method) bool { return m.ID == id })
 }
 
+// method returns a method even if it was detached, or nil.
+func (s *account) method(id string) *method {
+	return find(s.methods, func(m *method) bool { return m.ID == id })
+}
+
 func orNull(text string) any {
 	if text == "" {
 		return nil
@@ -161,8 +166,7 @@ func (s *account) readMethod(_ form, r *http.Request) any {
 
 // readOwnMethod is GET /v1/payment_methods/{id}, also for one that was detached.
 func (s *account) readOwnMethod(_ form, r *http.Request) any {
-	m := find(s.methods, func(m *method) bool { return m.ID == r.PathValue("id") })
-	return display(m, (*method).show)
+	return display(s.method(r.PathValue("id")), (*method).show)
 }
 
 // detach is POST /v1/payment_methods/{id}/detach. It refuses a method that belongs to no customer.
@@ -180,7 +184,7 @@ func (s *account) detach(_ form, r *http.Request) any {
 		m.Customer = ""
 		return m.show()
 	}
-	if slices.ContainsFunc(s.methods, func(m *method) bool { return m.ID == id }) {
+	if s.method(id) != nil {
 		return invalid("payment_method") // it belongs to no customer
 	}
 	return missing(404, "payment_method")

@@ -18,16 +18,13 @@ type Dashboard struct {
 
 // change changes a customer's objects.
 func (d *Dashboard) change(id string, act func(*account)) {
-	err := d.Simulator.change(context.Background(), CustomerOf(id), func(a *account) error {
+	d.report(d.Simulator.change(context.Background(), CustomerOf(id), func(a *account) error {
 		if len(a.customers) == 0 {
 			return fmt.Errorf("there is no customer of %s", id)
 		}
 		act(a)
 		return nil
-	})
-	if err != nil {
-		d.Failed(err)
-	}
+	}))
 }
 
 // edit changes a subscription.
@@ -37,9 +34,8 @@ func (d *Dashboard) edit(id string, change func(*account, *subscription)) {
 
 // Advance moves the account's clock forward.
 func (d *Dashboard) Advance(by time.Duration) {
-	if _, _, err := d.Simulator.AdvanceAll(context.Background(), by); err != nil {
-		d.Failed(err)
-	}
+	_, _, err := d.Simulator.AdvanceAll(context.Background(), by)
+	d.report(err)
 }
 
 // AddCard adds the test card with these last four digits to a customer, without authentication, and returns the payment
@@ -59,13 +55,7 @@ func (d *Dashboard) AddCard(customer, last4 string) (id string) {
 
 // Expire makes a card expired.
 func (d *Dashboard) Expire(method string) {
-	d.change(method, func(a *account) {
-		for _, m := range a.methods {
-			if m.ID == method {
-				m.ExpYear = a.now().Year() - 1
-			}
-		}
-	})
+	d.change(method, func(a *account) { a.method(method).ExpYear = a.now().Year() - 1 })
 }
 
 // Delete deletes a customer: its subscriptions end (https://docs.stripe.com/api/customers/delete).
@@ -95,15 +85,10 @@ func (d *Dashboard) Subscribe(customer, price string) (id string) {
 
 // Draft creates an invoice that its author has not finished: a draft without a subscription
 // (https://docs.stripe.com/invoicing/dashboard#create-invoice). It returns its identifier.
-func (d *Dashboard) Draft(customer string, amount int64) (id string) {
+func (d *Dashboard) Draft(customer string, amount payment.Money) (id string) {
 	d.change(customer, func(a *account) {
-		i := &invoice{
-			ID: a.id("in"), Customer: customer, Status: "draft", BilledTo: a.customer(customer).billedTo(),
-			Total: amount, Due: amount, Start: a.now(), End: a.now(), Created: a.now(), Reason: "manual",
-			Currency: "usd",
-		}
-		a.invoices = append(a.invoices, i)
-		id = i.ID
+		i := a.newDraft(a.customer(customer), amount.Currency)
+		i.Total, i.Due, id = amount.Amount, amount.Amount, i.ID
 	})
 	return id
 }

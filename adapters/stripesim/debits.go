@@ -77,10 +77,8 @@ func (s *account) debits() (all []step) {
 // settle is the bank's answer to a direct debit. A subscription whose debit fails has begun already: it is past due.
 func (s *account) settle(i *invoice) {
 	reason := ""
-	for _, m := range s.methods {
-		if m.ID == i.intent.Method {
-			reason = m.Behaviour.rules().charging
-		}
+	if m := s.method(i.intent.Method); m != nil {
+		reason = m.Behaviour.rules().charging
 	}
 	u := s.subscription(i.Subscription)
 	if reason == "" {

@@ -152,12 +152,8 @@ func (s *account) payerOf(i *invoice) *method {
 	if u != nil {
 		return s.charged(u)
 	}
-	for _, m := range s.methods { // an invoice of its own has its own, or is charged to the customer's default
-		if m.ID == cmp.Or(i.Method, s.customer(i.Customer).Default) {
-			return m
-		}
-	}
-	return nil
+	// an invoice of its own has its own, or is charged to the customer's default
+	return s.method(cmp.Or(i.Method, s.customer(i.Customer).Default))
 }
 
 // bill creates an invoice for u's current period and charges it.

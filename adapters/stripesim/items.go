@@ -88,7 +88,7 @@ func (i *itemForm) count(other int64) int64 {
 }
 
 // items reads the parameters of items, at prefix[0] and so on.
-func (f form) items(prefix string) (items []itemForm, refused *refusal) {
+func (f form) items(prefix string) (items []itemForm, refused error) {
 	for n := 0; ; n++ {
 		i := itemForm{at: prefix + "[" + strconv.Itoa(n) + "]"}
 		named := f.members(i.at)
@@ -105,8 +105,7 @@ func (f form) items(prefix string) (items []itemForm, refused *refusal) {
 			case "quantity":
 				n, err := strconv.ParseInt(value, 10, 64)
 				if i.quantity = &n; err != nil || n < 0 {
-					r := invalid(i.at + "[quantity]")
-					return nil, &r
+					return nil, invalid(i.at + "[quantity]")
 				}
 			case "deleted":
 				i.deleted = value == "true"
@@ -116,8 +115,7 @@ func (f form) items(prefix string) (items []itemForm, refused *refusal) {
 				}
 			case "metadata":
 			default:
-				r := refusal{400, "invalid_request_error", "parameter_unknown", "", i.at + "[" + root + "]"}
-				return nil, &r
+				return nil, refusal{400, "invalid_request_error", "parameter_unknown", "", i.at + "[" + root + "]"}
 			}
 		}
 		items = append(items, i)
@@ -127,14 +125,13 @@ func (f form) items(prefix string) (items []itemForm, refused *refusal) {
 // sold reads the items of a new subscription, of a checkout page or of a phase. In a phase, base tells the items of
 // others from the plan's; an item that is not named is not among them
 // (https://docs.stripe.com/api/subscription_schedules/update#update_subscription_schedule-phases-items).
-func (s *account) sold(f form, prefix string, base *terms) (t terms, refused *refusal) {
+func (s *account) sold(f form, prefix string, base *terms) (t terms, refused error) {
 	items, refused := f.items(prefix)
-	fail := func(r refusal) (terms, *refusal) { return terms{}, &r }
+	if refused == nil && s.onceIn(items) {
+		refused = invalid(prefix)
+	}
 	if refused != nil {
 		return t, refused
-	}
-	if s.onceIn(items) {
-		return fail(invalid(prefix))
 	}
 	planned := false
 	for _, i := range items {
@@ -142,9 +139,9 @@ func (s *account) sold(f form, prefix string, base *terms) (t terms, refused *re
 		other := slices.IndexFunc(base.Extras, func(e extra) bool { return e.ref() == i.price })
 		switch {
 		case licensed == nil && metered == nil:
-			return fail(missing(400, i.at+"[price]"))
+			return t, missing(400, i.at+"[price]")
 		case i.id != "" || i.deleted, metered != nil && i.quantity != nil: // metered items take no quantity
-			return fail(invalid(i.at))
+			return t, invalid(i.at)
 		case other >= 0:
 			e := base.Extras[other]
 			e.Taxed, e.Quantity = i.taxed, i.count(0)
@@ -156,25 +153,24 @@ func (s *account) sold(f form, prefix string, base *terms) (t terms, refused *re
 		case licensed != nil && base.Plan.PriceRef == "": // the first item of something new is the plan's
 			t.Extras = append(t.Extras, extra{s.id("si"), *licensed, false, i.count(1), i.taxed})
 		default:
-			return fail(invalid(i.at))
+			return t, invalid(i.at)
 		}
 	}
 	if !planned || t.twice() {
-		return fail(invalid(prefix))
+		return t, invalid(prefix)
 	}
 	return t, t.setCurrency(base.Plan.Price.Currency)
 }
 
 // changed reads the items of an update of u. Items that it does not name, and parameters that it does not name of an
 // item, stay (https://docs.stripe.com/api/subscriptions/update#update_subscription-items).
-func (s *account) changed(u *subscription, f form, prefix string) (t terms, refused *refusal) {
+func (s *account) changed(u *subscription, f form, prefix string) (t terms, refused error) {
 	items, refused := f.items(prefix)
-	fail := func(r refusal) (terms, *refusal) { return terms{}, &r }
+	if refused == nil && s.onceIn(items) {
+		refused = invalid(prefix)
+	}
 	if refused != nil {
 		return t, refused
-	}
-	if s.onceIn(items) {
-		return fail(invalid(prefix))
 	}
 	t = u.terms.clone()
 	for _, i := range items {
@@ -182,9 +178,9 @@ func (s *account) changed(u *subscription, f form, prefix string) (t terms, refu
 		other := slices.IndexFunc(t.Extras, func(e extra) bool { return e.ID == i.id })
 		switch {
 		case i.price != "" && licensed == nil && metered == nil:
-			return fail(missing(400, i.at+"[price]"))
+			return t, missing(400, i.at+"[price]")
 		case metered != nil && i.quantity != nil:
-			return fail(invalid(i.at + "[quantity]"))
+			return t, invalid(i.at + "[quantity]")
 		case i.id == u.Item && !i.deleted && metered == nil:
 			if licensed != nil {
 				t.Plan = *licensed
@@ -205,11 +201,11 @@ func (s *account) changed(u *subscription, f form, prefix string) (t terms, refu
 		case i.id != "" && other >= 0 && i.price == "":
 			t.Extras[other].Quantity = i.count(t.Extras[other].Quantity)
 		default:
-			return fail(invalid(i.at))
+			return t, invalid(i.at)
 		}
 	}
 	if t.twice() {
-		return fail(invalid(prefix))
+		return t, invalid(prefix)
 	}
 	return t, t.setCurrency(u.Plan.Price.Currency)
 }

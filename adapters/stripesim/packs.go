@@ -26,20 +26,26 @@ func (s *account) createInvoice(f form, _ *http.Request) any {
 		return invalid("pending_invoice_items_behavior")
 	case f.Get("currency") == "":
 		return invalid("currency")
-	case s.running() != nil && s.running().Plan.Price.Currency != f.Get("currency"):
+	case s.conflicts(f.Get("currency")):
 		return otherCurrency
 	case method != "" && c.method(method) == nil:
 		return missing(400, "default_payment_method")
 	case isTaxed && !taxable(c.Address):
 		return locationInvalid
 	}
+	i := s.newDraft(c, f.Get("currency"))
+	i.Method, i.IsTaxed, i.Metadata = method, isTaxed, f.members("metadata")
+	return s.showInvoice(i, f.expanded())
+}
+
+// newDraft adds an invoice of its own, without lines.
+func (s *account) newDraft(c *customer, currency string) *invoice {
 	i := &invoice{
-		ID: s.id("in"), Customer: c.ID, Status: "draft", Currency: f.Get("currency"), BilledTo: c.billedTo(),
-		Start: s.now(), End: s.now(), Created: s.now(), Reason: "manual", Method: method, IsTaxed: isTaxed,
-		Metadata: f.members("metadata"),
+		ID: s.id("in"), Customer: c.ID, Status: "draft", Currency: currency, BilledTo: c.billedTo(), Reason: "manual",
+		Start: s.now(), End: s.now(), Created: s.now(),
 	}
 	s.invoices = append(s.invoices, i)
-	return s.showInvoice(i, f.expanded())
+	return i
 }
 
 // createInvoiceItem is POST /v1/invoiceitems, for a draft's line
@@ -59,6 +65,8 @@ func (s *account) createInvoiceItem(f form, _ *http.Request) any {
 		return invalid("currency")
 	case f.number("quantity") < 1:
 		return invalid("quantity")
+	case p.Price.Amount*f.number("quantity") > maxAmount:
+		return tooLarge
 	}
 	s.sellOnce(i, p, f.number("quantity"))
 	return map[string]any{
@@ -70,11 +78,10 @@ func (s *account) createInvoiceItem(f form, _ *http.Request) any {
 }
 
 // soldOnce reads what a page in the mode payment sells.
-func (s *account) soldOnce(f form, prefix string, _ *terms) (t terms, refused *refusal) {
+func (s *account) soldOnce(f form, prefix string, _ *terms) (t terms, refused error) {
 	items, refused := f.items(prefix)
 	if refused == nil && (len(items) != 1 || !isOnce(s.price(items[0].price)) || items[0].quantity == nil) {
-		r := invalid(prefix)
-		refused = &r
+		refused = invalid(prefix)
 	}
 	if refused != nil {
 		return t, refused
@@ -106,12 +113,8 @@ func (s *account) buyOnPage(c *checkout, card payment.Card) error {
 	if err != nil {
 		return err
 	}
-	i := &invoice{
-		ID: s.id("in"), Customer: customer.ID, Status: "draft", Currency: c.Plan.Price.Currency,
-		BilledTo: customer.billedTo(), Start: s.now(), End: s.now(), Created: s.now(), Reason: "manual",
-		IsTaxed: c.AutomaticTax, Metadata: c.Metadata, Attempts: 1,
-	}
-	s.invoices, c.Status = append(s.invoices, i), "complete"
+	i := s.newDraft(customer, c.Plan.Price.Currency)
+	i.IsTaxed, i.Metadata, i.Attempts, c.Status = c.AutomaticTax, c.Metadata, 1, "complete"
 	s.sellOnce(i, &c.Plan, c.Quantity)
 	s.finalize(i)
 	m.ID = s.id("pm")
@@ -123,6 +126,13 @@ func (s *account) buyOnPage(c *checkout, card payment.Card) error {
 // otherCurrency refuses another currency than the customer's (https://docs.stripe.com/billing/customer#currency).
 var otherCurrency = said{invalid("currency"),
 	"You cannot combine currencies on a single customer. This customer has a subscription in another currency."}
+
+// conflicts reports whether the customer has a subscription, or a draft with invoice items, in another currency.
+func (s *account) conflicts(currency string) bool {
+	u := s.running()
+	return (u != nil && u.Plan.Price.Currency != currency) || slices.ContainsFunc(s.invoices,
+		func(i *invoice) bool { return i.Status == "draft" && i.Total > 0 && i.Currency != currency })
+}
 
 // onceIn reports whether one of the prices of items is charged once: subscriptions take recurring ones only.
 func (s *account) onceIn(items []itemForm) bool {

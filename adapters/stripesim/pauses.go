@@ -37,29 +37,25 @@ func (u *subscription) explain(f form) {
 
 // pause pauses a subscription or resumes it. With an anchor of now, which is accepted only together with resuming, a
 // new period begins, which is charged (https://docs.stripe.com/billing/subscriptions/billing-cycle).
-func (s *account) pause(u *subscription, f form, now time.Time) *refusal {
+func (s *account) pause(u *subscription, f form, now time.Time) error {
 	restarts := f.Has("billing_cycle_anchor")
-	refused := func(param string) *refusal {
-		r := invalid(param)
-		return &r
-	}
 	switch {
 	case !slices.Contains(feedback, f.Get("cancellation_details[feedback]")):
-		return refused("cancellation_details[feedback]")
+		return invalid("cancellation_details[feedback]")
 	case f.Has("pause_collection[behavior]"):
 		if f.Get("pause_collection[behavior]") != "void" {
-			return refused("pause_collection[behavior]") // the one that is modelled
+			return invalid("pause_collection[behavior]") // the one that is modelled
 		}
 		u.Paused = true
 		return nil
 	case !f.Has("pause_collection"):
 		if restarts {
-			return refused("billing_cycle_anchor")
+			return invalid("billing_cycle_anchor")
 		}
 		return nil
 	case f.Get("pause_collection") != "", restarts && f.Get("billing_cycle_anchor") != "now",
 		restarts && f.Get("proration_behavior") != "none":
-		return refused("pause_collection")
+		return invalid("pause_collection")
 	}
 	previous := *u
 	if u.Paused = false; !restarts {
@@ -71,12 +67,7 @@ func (s *account) pause(u *subscription, f form, now time.Time) *refusal {
 	if cost+s.tax(u, cost) > c.Credit {
 		if decline, asks := s.wouldDecline(u, attempt{present: true}); decline != "" || asks {
 			*u = previous
-			s.reportDecline()
-			if asks {
-				return &refusal{402, "card_error", "subscription_payment_intent_requires_action", "", ""}
-			}
-			refused := cardError(decline)
-			return &refused
+			return s.refuse(decline, asks)
 		}
 	}
 	s.billPeriod(u, attempt{present: true}, now)

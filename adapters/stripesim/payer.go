@@ -92,10 +92,7 @@ func (s *account) authenticate(p *paymentIntent, success bool) (status string) {
 		p.Attempts++
 		return p.Status
 	}
-	for _, m := range s.methods {
-		if m.ID != p.Method {
-			continue
-		}
+	if m := s.method(p.Method); m != nil {
 		m.Authenticated = true
 		if decline, _ := m.answer(s.now(), attempt{present: true, authenticated: true}); decline != "" {
 			p.fail(decline)

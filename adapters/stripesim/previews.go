@@ -83,7 +83,7 @@ func (s *account) previewInvoice(f form, _ *http.Request) any {
 	}
 	copied := *u
 	if refused := s.previewDiscount(&copied, c, f); refused != nil {
-		return *refused
+		return refused
 	}
 	promotion, _ := f.discounted("discounts")
 	total := s.nextTotal(copied, promotion != "")
@@ -92,12 +92,12 @@ func (s *account) previewInvoice(f form, _ *http.Request) any {
 		if !inPeriod {
 			return invalid(details + "[proration_date]")
 		}
-		changed, refused := u.clone(), (*refusal)(nil)
+		changed, refused := u.clone(), error(nil)
 		if f.Has(details + "[items][0][id]") {
 			changed, refused = s.changed(u, f, details+"[items]")
 		}
 		if refused != nil {
-			return *refused
+			return refused
 		}
 		due := copied.change(changed, moment, now)
 		if endsTrial {
@@ -126,7 +126,7 @@ func (s *account) previewInvoice(f form, _ *http.Request) any {
 }
 
 // previewDiscount gives a copy of a subscription the discount that a preview names: a promotion code's, or none.
-func (s *account) previewDiscount(u *subscription, c *customer, f form) *refusal {
+func (s *account) previewDiscount(u *subscription, c *customer, f form) error {
 	id, param := f.discounted("discounts")
 	if f.Has("discounts") && f.Get("discounts") == "" {
 		u.Discount = nil

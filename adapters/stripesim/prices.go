@@ -54,15 +54,22 @@ func (s *account) readPrice(f form, r *http.Request) any {
 
 // setCurrency prices what is sold in a currency; "" keeps the currency of the price
 // (https://docs.stripe.com/payments/currencies/localize-prices/manual-currency-prices).
-func (t *terms) setCurrency(currency string) *refusal {
+func (t *terms) setCurrency(currency string) error {
 	p, err := t.Plan.PricedIn(currency)
 	if err != nil {
-		r := invalid("currency")
-		return &r
+		return invalid("currency")
 	}
-	t.Plan = *p
+	if t.Plan = *p; t.sum() > maxAmount {
+		return tooLarge
+	}
 	return nil
 }
+
+// maxAmount is the greatest amount of a charge (https://docs.stripe.com/api/payment_intents/create, amount).
+const maxAmount = 99_999_999
+
+// tooLarge refuses a greater amount (https://docs.stripe.com/error-codes#amount-too-large).
+var tooLarge = refusal{400, "invalid_request_error", "amount_too_large", "", ""}
 
 // showOptions adds a price's currency options, which are there only if they are expanded.
 func showOptions(out map[string]any, p *payment.Plan) {

@@ -106,16 +106,14 @@ func (s *account) listPromotions(f form, r *http.Request) any {
 }
 
 // redeem returns the discount of a promotion code for a customer, or a refusal.
-func (s *account) redeem(c *customer, id, param string) (*discount, *refusal) {
+func (s *account) redeem(c *customer, id, param string) (*discount, error) {
 	p, now := promotionOf(id), s.now()
 	if p == nil {
-		r := missing(400, param)
-		return nil, &r
+		return nil, missing(400, param)
 	}
 	paid := len(s.charges) > 0
 	if !p.active(now) || (p.customer != "" && p.customer != c.ID) || (p.firstTime && paid) {
-		return nil, &refusal{400, "invalid_request_error", "", "",
-			""} // "This promotion code cannot be redeemed because …"
+		return nil, invalid("") // "This promotion code cannot be redeemed because …"
 	}
 	return begin(id, s.id("di"), now), nil
 }
@@ -207,7 +205,7 @@ func (i *invoice) showDiscounted(out map[string]any, expanded []string) {
 }
 
 // phaseDiscount reads the discount of a phase of u's schedule: a promotion code, or the discount that u has.
-func (s *account) phaseDiscount(p *phase, u *subscription, f form, moment string) *refusal {
+func (s *account) phaseDiscount(p *phase, u *subscription, f form, moment string) error {
 	if id, param := f.discounted(moment + "[discounts]"); id != "" {
 		choice, refused := s.redeem(s.customer(u.Customer), id, param)
 		if refused == nil {
@@ -220,8 +218,7 @@ func (s *account) phaseDiscount(p *phase, u *subscription, f form, moment string
 		return nil
 	}
 	if u.Discount == nil || u.Discount.ID != id {
-		r := missing(400, moment+"[discounts][0][discount]")
-		return &r
+		return missing(400, moment+"[discounts][0][discount]")
 	}
 	p.Discount = u.Discount
 	return nil

@@ -17,32 +17,17 @@ type route struct {
 }
 
 var routes = map[string]route{
-	"POST /v1/customers": {
-		"name email metadata",
-		"create customer", (*account).createCustomer,
-	},
-	"GET /v1/customers": {
-		"email created limit starting_after",
-		"", (*account).listCustomers,
-	},
+	"POST /v1/customers":     {"name email metadata", "create customer", (*account).createCustomer},
+	"GET /v1/customers":      {"email created limit starting_after", "", (*account).listCustomers},
 	"GET /v1/customers/{id}": {"", "", (*account).readCustomer},
 	"POST /v1/customers/{id}": {
 		"invoice_settings name email address metadata tax",
 		"update customer", (*account).updateCustomer,
 	},
-	"GET /v1/customers/{id}/tax_ids": {
-		"limit starting_after",
-		"", (*account).listTaxIDs,
-	},
-	"POST /v1/customers/{id}/tax_ids": {
-		"type value",
-		"update customer", (*account).createTaxID,
-	},
-	"DELETE /v1/customers/{id}/tax_ids/{tax}": {"", "", (*account).deleteTaxID},
-	"GET /v1/customers/{id}/payment_methods": {
-		"limit starting_after",
-		"wallet", (*account).listMethods,
-	},
+	"GET /v1/customers/{id}/tax_ids":                  {"limit starting_after", "", (*account).listTaxIDs},
+	"POST /v1/customers/{id}/tax_ids":                 {"type value", "update customer", (*account).createTaxID},
+	"DELETE /v1/customers/{id}/tax_ids/{tax}":         {"", "", (*account).deleteTaxID},
+	"GET /v1/customers/{id}/payment_methods":          {"limit starting_after", "wallet", (*account).listMethods},
 	"GET /v1/customers/{id}/payment_methods/{method}": {"", "", (*account).readMethod},
 	"GET /v1/payment_methods/{id}":                    {"", "", (*account).readOwnMethod},
 	"POST /v1/payment_methods/{id}/detach":            {"", "detach", (*account).detach},
@@ -50,10 +35,7 @@ var routes = map[string]route{
 		"customer usage metadata automatic_payment_methods",
 		"create setup intent", (*account).createSetupIntent,
 	},
-	"GET /v1/setup_intents": {
-		"customer limit starting_after",
-		"", (*account).listSetupIntents,
-	},
+	"GET /v1/setup_intents":              {"customer limit starting_after", "", (*account).listSetupIntents},
 	"GET /v1/setup_intents/{id}":         {"", "", (*account).readSetupIntent},
 	"POST /v1/setup_intents/{id}/cancel": {"", "", (*account).cancelSetupIntent},
 	"GET /v1/payment_intents/{id}":       {"", "", (*account).readPaymentIntent},
@@ -75,36 +57,21 @@ var routes = map[string]route{
 			"cancellation_details expand",
 		"amend", (*account).updateSubscription,
 	},
-	"DELETE /v1/subscriptions/{id}": {
-		"cancellation_details invoice_now",
-		"cancel", (*account).cancelSubscription,
-	},
-	"POST /v1/subscription_schedules": {
-		"from_subscription",
-		"amend", (*account).createSchedule,
-	},
+	"DELETE /v1/subscriptions/{id}":   {"cancellation_details invoice_now", "cancel", (*account).cancelSubscription},
+	"POST /v1/subscription_schedules": {"from_subscription", "amend", (*account).createSchedule},
 	"POST /v1/subscription_schedules/{id}": {
 		"end_behavior proration_behavior metadata phases",
 		"", (*account).updateSchedule,
 	},
-	"POST /v1/subscription_schedules/{id}/release": {
-		"",
-		"amend", (*account).releaseSchedule,
-	},
-	"POST /v1/billing_portal/sessions": {
-		"customer return_url",
-		"portal", (*account).createPortal,
-	},
+	"POST /v1/subscription_schedules/{id}/release": {"", "amend", (*account).releaseSchedule},
+	"POST /v1/billing_portal/sessions":             {"customer return_url", "portal", (*account).createPortal},
 	"POST /v1/checkout/sessions": {
 		"mode customer line_items success_url cancel_url subscription_data automatic_tax customer_update " +
 			"allow_promotion_codes billing_address_collection tax_id_collection payment_method_collection " +
 			"locale currency invoice_creation",
 		"checkout", (*account).createCheckout,
 	},
-	"GET /v1/checkout/sessions": {
-		"customer status limit starting_after",
-		"", (*account).listCheckouts,
-	},
+	"GET /v1/checkout/sessions":              {"customer status limit starting_after", "", (*account).listCheckouts},
 	"GET /v1/checkout/sessions/{id}":         {"", "", (*account).readCheckout},
 	"POST /v1/checkout/sessions/{id}/expire": {"", "", (*account).expireCheckout},
 	"GET /v1/billing/meters/{id}":            {"", "", (*account).readMeter},
@@ -116,41 +83,29 @@ var routes = map[string]route{
 		"customer subscription status limit starting_after expand",
 		"invoices", (*account).listInvoices,
 	},
-	"GET /v1/charges": {
-		"customer limit starting_after",
-		"", (*account).listCharges,
-	},
-	"GET /v1/charges/{id}": {"", "charge", (*account).readCharge},
-	"GET /v1/disputes": {
-		"charge limit starting_after",
-		"", (*account).listDisputes,
-	},
-	"GET /v1/disputes/{id}":     {"", "", (*account).readDispute},
-	"GET /v1/refunds/{id}":      {"", "", (*account).readRefund},
-	"GET /v1/credit_notes/{id}": {"", "", (*account).readCreditNote},
+	"GET /v1/charges":                              {"customer limit starting_after", "", (*account).listCharges},
+	"GET /v1/charges/{id}":                         {"", "charge", (*account).readCharge},
+	"GET /v1/disputes":                             {"charge limit starting_after", "", (*account).listDisputes},
+	"GET /v1/disputes/{id}":                        {"", "", (*account).readDispute},
+	"GET /v1/refunds/{id}":                         {"", "", (*account).readRefund},
+	"GET /v1/credit_notes/{id}":                    {"", "", (*account).readCreditNote},
 	"GET /v1/promotion_codes": {
 		"code active limit starting_after expand",
 		"promotion", (*account).listPromotions,
 	},
-	"GET /v1/coupons/{id}": {"", "", (*account).readCoupon},
+	"GET /v1/coupons/{id}":                         {"", "", (*account).readCoupon},
 	"POST /v1/coupons": {
 		"id name percent_off duration duration_in_months",
 		"free", (*account).createCoupon,
 	},
-	"POST /v1/customers/{id}/balance_transactions": {
-		"amount currency description",
-		"grant", (*account).grant,
-	},
-	"GET /v1/invoices/{id}": {"expand", "", (*account).readInvoice},
+	"POST /v1/customers/{id}/balance_transactions": {"amount currency description", "grant", (*account).grant},
+	"GET /v1/invoices/{id}":                        {"expand", "", (*account).readInvoice},
 	"POST /v1/invoices": {
 		"customer currency auto_advance pending_invoice_items_behavior default_payment_method automatic_tax " +
 			"metadata expand",
 		"buy", (*account).createInvoice,
 	},
-	"POST /v1/invoiceitems": {
-		"customer invoice pricing quantity",
-		"", (*account).createInvoiceItem,
-	},
+	"POST /v1/invoiceitems":       {"customer invoice pricing quantity", "", (*account).createInvoiceItem},
 	"POST /v1/invoices/{id}/void": {"", "", (*account).voidInvoice},
 	"POST /v1/invoices/create_preview": {
 		"customer subscription subscription_details discounts schedule schedule_details",

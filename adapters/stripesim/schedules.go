@@ -98,7 +98,7 @@ func (s *account) updateSchedule(f form, r *http.Request) any {
 		moment := fmt.Sprintf("phases[%d]", n)
 		sold, refused := s.sold(f, moment+"[items]", &c.subscription.terms)
 		if refused != nil {
-			return *refused
+			return refused
 		}
 		p := phase{terms: sold, Metadata: f.members(moment + "[metadata]"),
 			Start: time.Unix(f.number(moment+"[start_date]"), 0).UTC()}
@@ -116,7 +116,7 @@ func (s *account) updateSchedule(f form, r *http.Request) any {
 			return invalid(moment + "[start_date]")
 		}
 		if refused := s.phaseDiscount(&p, c.subscription, f, moment); refused != nil {
-			return *refused
+			return refused
 		}
 		phases = append(phases, p)
 	}

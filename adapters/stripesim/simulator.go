@@ -280,6 +280,8 @@ type refusal struct {
 	Param   string `json:"param,omitempty"`
 }
 
+func (r refusal) Error() string { return r.Type + " " + r.Code }
+
 // said is a refusal whose text matters.
 type said struct {
 	refusal

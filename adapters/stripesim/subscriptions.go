@@ -134,9 +134,9 @@ func (s *account) subscribe(f form, _ *http.Request) any {
 		return locationInvalid
 	}
 	if id, param := f.discounted("discounts"); id != "" {
-		var refused *refusal
+		var refused error
 		if choice, refused = s.redeem(c, id, param); refused != nil {
-			return *refused
+			return refused
 		}
 	}
 	sold, refused := s.sold(f, "items", new(terms))
@@ -144,7 +144,10 @@ func (s *account) subscribe(f form, _ *http.Request) any {
 		refused = sold.setCurrency(f.Get("currency"))
 	}
 	if refused != nil {
-		return *refused
+		return refused
+	}
+	if s.conflicts(sold.Plan.Price.Currency) {
+		return otherCurrency
 	}
 	u := s.order(c, sold, f.members("metadata"), now)
 	u.DaysUntilDue = int(f.number("days_until_due"))
@@ -227,13 +230,13 @@ func (s *account) updateSubscription(f form, r *http.Request) any {
 		return invalid("payment_behavior")
 	}
 	if refused := s.pause(u, f, now); refused != nil {
-		return *refused
+		return refused
 	}
 	count, choice := u.Discount, (*discount)(nil)
 	if id, param := f.discounted("discounts"); id != "" {
-		var refused *refusal
+		var refused error
 		if choice, refused = s.redeem(s.customer(u.Customer), id, param); refused != nil {
-			return *refused
+			return refused
 		}
 		u.Discount = choice
 	}
@@ -249,19 +252,19 @@ func (s *account) updateSubscription(f form, r *http.Request) any {
 		if !inPeriod {
 			return invalid("proration_date")
 		}
-		changed, refused := u.clone(), (*refusal)(nil)
+		changed, refused := u.clone(), error(nil)
 		if len(f.members("items")) > 0 {
 			changed, refused = s.changed(u, f, "items")
 		}
 		if refused != nil {
-			return *refused
+			return refused
 		}
 		if changed.Plan.Interval != u.Plan.Interval && u.schedule != nil && u.Status != "trialing" {
 			return invalid("items") // what becomes of its phases, which have the old period, is not documented
 		}
-		if out, refused := s.resell(u, changed, endsTrial, waits, moment, now).(refusal); refused {
+		if refused := s.resell(u, changed, endsTrial, waits, moment, now); refused != nil {
 			u.Discount = count
-			return out
+			return refused
 		}
 	}
 	u.explain(f)
@@ -304,7 +307,7 @@ var withPendingUpdate = []string{
 // pending_if_incomplete the change waits for its invoice.
 func (s *account) resell(
 	u *subscription, t terms, endsTrial, waits bool, moment, now time.Time,
-) any {
+) error {
 	previous := *u
 	if u.Status == "trialing" && !endsTrial {
 		s.sell(u, t, now)
@@ -343,11 +346,7 @@ func (s *account) resell(
 		return nil
 	case decline != "" || asks:
 		*u = previous
-		s.reportDecline()
-		if asks {
-			return refusal{402, "card_error", "subscription_payment_intent_requires_action", "", ""}
-		}
-		return cardError(decline)
+		return s.refuse(decline, asks)
 	}
 	s.bill(u, amount, attempt{present: true})
 	u.spend(now)

@@ -4,13 +4,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/atrium-hq/atrium/domain/payment"
 )
 
 // TestASubscriptionThatSomeoneElseChanged changes a subscription at Stripe and then by the API.
 func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 	api, stripe := newStripe(t)
 	s := start(t, "sqlite", stripe)
-	ann := s.user(t, "owner")
+	ann := s.user(t, "owner", "--operator")
 	customer := ann.customer(t)
 	ann.create(t, payments+"/subscriptions", object{"plan_id": "pro", "quantity": 2, "payment_method_id": api.AddCard(
 		customer, "4242")})
@@ -45,6 +47,8 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 		ann.get(t, mine).has(t, map[string]string{"plan_id": "null", "plan": "null", "status": "active"})
 		ann.get(t, "/api/payments/entitlements").has(t, map[string]string{"plan_id": "null"})
 		ann.do(t, "PATCH", mine, object{"quantity": 4}).problem(t, 409, "subscription_unrecognized")
+		ann.do(t, "POST", previewPath, object{"quantity": 4}).problem(t, 409, "subscription_unrecognized")
+		ann.do(t, "POST", adjustmentsPath, ann.gives("comp", nil)).problem(t, 409, "subscription_unrecognized")
 		want := ann.workspace + ": the plan of " + id + " is unknown"
 		out := s.must(t, "doctor", "payments")
 		if !strings.Contains(out, want) || !strings.Contains(out, "(price_deal)") {
@@ -99,9 +103,17 @@ func TestASubscriptionThatSomeoneElseChanged(t *testing.T) {
 			check("5")
 		})
 	t.Run("a draft is neither listed nor paid", func(t *testing.T) {
-		draft := api.Draft(customer, 500000)
+		draft := api.Draft(customer, payment.Money{Amount: 500000, Currency: "eur"})
 		s.sql(t, `UPDATE payment_customers SET invoices_at = 1`)
 		ann.do(t, "POST", payments+"/invoices/"+draft+"/pay", object{}).problem(t, 404, "invoice_not_found")
 		ann.get(t, payments+"/invoices?status=draft").has(t, map[string]string{"data": "[]"})
+	})
+	t.Run("a draft in another currency refuses what is sold", func(t *testing.T) {
+		ann.do(t, "POST", packPath, object{"credit_pack_id": "pack"}).problem(t, 409, "currency_conflict")
+		ann.do(t, "DELETE", mine, nil).is(t, 204)
+		ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "pro"}).problem(t, 409, "currency_conflict")
+		const back = "https://app.example.com"
+		ann.do(t, "POST", checkoutPath, object{"plan_id": "pro", "success_url": back, "cancel_url": back}).
+			problem(t, 409, "currency_conflict")
 	})
 }

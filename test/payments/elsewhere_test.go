@@ -97,7 +97,7 @@ func (m *modelWalk) touch(h *payment.GatewaySubscription) (name string) {
 		}
 		return "someone plans"
 	case n == 6 && len(m.drafts) < 3:
-		m.drafts = append(m.drafts, m.api.Draft(m.customer, 500000))
+		m.drafts = append(m.drafts, m.api.Draft(m.customer, payment.Money{Amount: 500000, Currency: "usd"}))
 		return "someone drafts an invoice"
 	}
 	return "nothing"
