@@ -9676,10 +9676,10 @@ func (s *PaymentsCheckoutSessionsService) Create(ctx context.Context, body Check
 // If the gateway does not answer (502, 503 or 504), repeat the call with the same `Idempotency-Key`: credit
 // packs are bought once for each key.
 //
-// Errors: amount_too_large, billing_address_invalid, billing_role_required, credit_pack_not_found,
-// credit_pack_unavailable, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
-// payment_method_required, payment_pending, payments_not_configured, payments_paused, scope_required; and those
-// that every call can have.
+// Errors: amount_too_large, billing_address_invalid, billing_role_required, card_declined,
+// credit_pack_not_found, credit_pack_unavailable, currency_conflict, gateway_timeout, gateway_unavailable,
+// invalid_fields, payment_method_required, payment_pending, payments_not_configured, payments_paused,
+// scope_required; and those that every call can have.
 func (s *PaymentsCreditPacksService) Buy(ctx context.Context, body CreditPackPurchase, opts ...Option) (*InvoicePayment, error) {
 	return send[InvoicePayment](ctx, s.client, &call{name: "payments.creditPacks.buy", method: "POST", path: []string{"/api/payments/credit-packs"}, body: body, keyed: true}, opts)
 }
@@ -9757,9 +9757,9 @@ func (s *PaymentsInvoicesService) ListPage(ctx context.Context, query PaymentsIn
 // If the gateway does not answer, the outcome is unknown at first: 502, 503 or 504. Repeat the call with the
 // same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is never charged twice.
 //
-// Errors: billing_role_required, gateway_timeout, gateway_unavailable, invoice_not_found, invoice_not_payable,
-// payment_method_required, payment_pending, payments_not_configured, payments_paused, scope_required; and those
-// that every call can have.
+// Errors: billing_role_required, card_declined, gateway_timeout, gateway_unavailable, invoice_not_found,
+// invoice_not_payable, payment_method_required, payment_pending, payments_not_configured, payments_paused,
+// scope_required; and those that every call can have.
 func (s *PaymentsInvoicesService) Pay(ctx context.Context, invoiceID string, opts ...Option) (*InvoicePayment, error) {
 	return send[InvoicePayment](ctx, s.client, &call{name: "payments.invoices.pay", method: "POST", path: []string{"/api/payments/invoices/", invoiceID, "/pay"}, keyed: true}, opts)
 }
@@ -9906,9 +9906,9 @@ func (s *PaymentsSandboxService) Clock(ctx context.Context, opts ...Option) (*Sa
 // Any other number is refused before anything is stored or logged. Atrium stores only the brand and the last
 // four digits of a card.
 //
-// Errors: billing_role_required, gateway_not_found, intent_not_found, intent_state, invalid_fields,
-// payment_method_expired, payments_not_configured, payments_paused, scope_required, test_card_required; and
-// those that every call can have.
+// Errors: billing_role_required, card_declined, gateway_not_found, intent_not_found, intent_state,
+// invalid_fields, payment_method_expired, payments_not_configured, payments_paused, scope_required,
+// test_card_required; and those that every call can have.
 func (s *PaymentsSandboxService) Confirm(ctx context.Context, intentID string, body SandboxConfirm, opts ...Option) (*SetupIntent, error) {
 	return send[SetupIntent](ctx, s.client, &call{name: "payments.sandbox.confirm", method: "POST", path: []string{"/api/payments/sandbox/setup-intents/", intentID, "/confirm"}, body: body, keyed: true}, opts)
 }
@@ -9977,7 +9977,7 @@ func (s *PaymentsSubscriptionService) Cancel(ctx context.Context, query Payments
 // `promotion_code_rate_limited`. The sandbox has the codes TENOFF, HALF3, FREE1, FIVEOFF and WELCOME.
 //
 // Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_address_invalid,
-// billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
+// billing_role_required, card_declined, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
 // invoice_unpaid, no_active_subscription, payment_method_expired, payment_method_not_found,
 // payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
 // plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use,
@@ -10016,10 +10016,10 @@ func (s *PaymentsSubscriptionService) Get(ctx context.Context, opts ...Option) (
 // Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do.
 //
 // Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, change_scheduled,
-// currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
-// payment_method_required, payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
-// promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use, subscription_ends,
-// subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
+// gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription, payment_method_required,
+// payment_pending, payments_not_configured, plan_not_found, plan_unavailable, promotion_code_invalid,
+// promotion_code_rate_limited, scope_required, seats_in_use, subscription_ends, subscription_not_active,
+// subscription_paused, subscription_unrecognized; and those that every call can have.
 func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body SubscriptionPreviewRequest, opts ...Option) (*SubscriptionPreview, error) {
 	return send[SubscriptionPreview](ctx, s.client, &call{name: "payments.subscription.preview", method: "POST", path: []string{"/api/payments/subscriptions/me/preview"}, body: body, repeatable: true}, opts)
 }
@@ -10065,8 +10065,8 @@ func (s *PaymentsSubscriptionService) Preview(ctx context.Context, body Subscrip
 // - `promotion_code` replaces the discount, as for `POST /api/payments/subscriptions`. It takes effect together
 // with the change; without another change, or with a `pending_change`, from the next invoice on.
 //
-// Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, change_scheduled,
-// currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
+// Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, card_declined,
+// change_scheduled, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
 // payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
 // plan_unavailable, preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited,
 // revision_mismatch, scope_required, seats_in_use, subscription_ends, subscription_not_active,

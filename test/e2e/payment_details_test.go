@@ -37,6 +37,7 @@ func TestBillingDetails(t *testing.T) {
 			ann.card(t, cardNumber)
 			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic"}).problem(t, 422,
 				"billing_address_invalid")
+			ann.do(t, "POST", packPath, object{"credit_pack_id": "pack"}).problem(t, 422, "billing_address_invalid")
 			ann.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
 		})
 		t.Run("wrong ones are refused, and the old ones stay", func(t *testing.T) {

@@ -22,6 +22,7 @@ func newStripe(t *testing.T) (*stripeapi.Server, option) {
 			Interval: payment.Month, IntervalCount: 1},
 		{ID: "pro", PriceRef: "price_pro", Price: payment.Money{Amount: 2900, Currency: "usd"}, Interval: payment.Month,
 			IntervalCount: 1},
+		{ID: "pack", PriceRef: "price_pack", Price: payment.Money{Amount: 500, Currency: "usd"}},
 	})
 	return api, func(d *deployment) {
 		d.env = append(d.env, "TEST_STRIPE_KEY="+standInKey)
@@ -32,10 +33,11 @@ orgs:
     payments:
       gateway: stripe
       return_origins: ['https://app.example.com']
+      credit_packs: [{id: pack, name: Pack, price: {amount: 500, currency: usd}, limits: {messages: 10}, gateway_price: price_pack}]
       webhook_secrets: ['env:TEST_WEBHOOK_SECRET']
       stripe: {secret_key: 'env:TEST_STRIPE_KEY', publishable_key: pk_test_1, base_url: %q}
       plans:
-        - {id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, gateway_price: price_basic}
+        - {id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, gateway_price: price_basic, limits: {messages: 10}}
         - {id: pro, name: Pro, price: {amount: 2900, currency: usd}, interval: month, gateway_price: price_pro}
 `, api.URL))(d)
 	}
@@ -84,6 +86,12 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 		value := api.AddCard(customer, "4444")
 		api.Expire(value)
 		order := object{"plan_id": "basic", "payment_method_id": first}
+		t.Run("an expired card buys nothing, and there is no sandbox", func(t *testing.T) {
+			ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "basic", "payment_method_id": value}).
+				problem(t, 422, "payment_method_expired")
+			ann.do(t, "POST", authenticate("seti_1"), object{"client_secret": "s", "success": true}).
+				problem(t, 404, "gateway_not_found")
+		})
 		t.Run("a setup intent", func(t *testing.T) {
 			api.Provoke(whose(stripeapi.Garbage, "POST /v1/setup_intents"))
 			ann.do(t, "POST", payments+"/setup-intent", object{}).problem(t, 502, "gateway_error")
@@ -139,6 +147,14 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 			if live := api.Live(customer); len(live) != 0 {
 				t.Errorf("%v live", live)
 			}
+		})
+		t.Run("a subscription that has ended before its response was read", func(t *testing.T) {
+			api.Provoke(onceChanged("/v1/subscriptions"))
+			ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: late").problem(t, 502, "gateway_error")
+			api.Provoke(nil)
+			api.CancelAt(api.Live(customer)[0], time.Now().Add(-time.Second))
+			ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: late").
+				problem(t, 404, "no_active_subscription")
 		})
 		if invalid := api.Wrongs(); len(invalid) != 0 {
 			t.Error(invalid)

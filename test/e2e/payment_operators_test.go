@@ -87,8 +87,12 @@ func TestOperatorsSeeTheBusiness(t *testing.T) {
 			olga.adjust(t, ann.gives("comp", object{"months": 2})).
 				has(t, map[string]string{"subscription.discount.percent_off": "100"})
 			olga.get(t, overviewPath).has(t, map[string]string{"mrr": "[]"})
+			ann.do(t, "PATCH", mine, object{"paused": true}).is(t, 200)
+			olga.do(t, "POST", adjustmentsPath, ann.gives("comp", nil)).problem(t, 409, "subscription_paused")
 			ann.do(t, "DELETE", mine, nil).is(t, 204)
 			olga.do(t, "POST", adjustmentsPath, ann.gives("comp", nil)).problem(t, 404, "plan_not_found")
+			olga.do(t, "POST", adjustmentsPath, ann.gives("trial_extension", object{"days": 30})).
+				problem(t, 404, "no_active_subscription")
 			ivy := s.user(t, "owner", "--workspace", "ivy") // without a card
 			olga.adjust(t, ivy.gives("comp", object{"plan_id": "pro"})).
 				has(t, map[string]string{"subscription.status": "active", "subscription.plan_id": "pro"})
@@ -97,6 +101,12 @@ func TestOperatorsSeeTheBusiness(t *testing.T) {
 				problem(t, 409, "subscription_exists")
 			olga.get(t, payments+"/subscriptions?status=canceled").
 				has(t, map[string]string{"data.0.workspace_id": ann.workspace, "data.1": ""})
+		})
+		t.Run("not while the first payment waits for the payer", func(t *testing.T) {
+			mia := s.user(t, "owner", "--workspace", "mia")
+			mia.card(t, "4000002760003184")
+			mia.subscribe(t, "basic")
+			olga.do(t, "POST", adjustmentsPath, mia.gives("comp", nil)).problem(t, 409, "subscription_not_active")
 		})
 		t.Run("what is refused", func(t *testing.T) {
 			olga.do(t, "POST", adjustmentsPath, ann.gives("credit", nil)).problem(t, 422, "invalid_fields")

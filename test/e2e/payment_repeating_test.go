@@ -9,7 +9,7 @@ import (
 func TestRepeatedPaymentCalls(t *testing.T) {
 	onEach(t, func(t *testing.T, engine string) {
 		s := start(t, engine, sold)
-		ann := s.user(t, "owner")
+		ann := s.user(t, "owner", "--operator")
 		ann.card(t, cardNumber)
 		// lose makes a call of the gateway take effect without a response, however often it is repeated at once.
 		lose := func(t *testing.T, call string) {
@@ -61,6 +61,10 @@ func TestRepeatedPaymentCalls(t *testing.T) {
 			lose(t, "amend")
 			ann.do(t, "PATCH", mine, extra, change, tag).problem(t, 504, "gateway_timeout")
 			waits(t, ann.do(t, "PATCH", mine, extra))
+			waits(t, ann.do(t, "POST", previewPath, extra))
+			waits(t, ann.do(t, "POST", adjustmentsPath, ann.gives("comp", nil)))
+			waits(t, ann.do(t, "POST", checkoutPath, object{"plan_id": "basic", "success_url": shopOrigin,
+				"cancel_url": shopOrigin}))
 			s.reconciled(t, s)
 			ann.do(t, "PATCH", mine, extra, change, tag).is(t, 200).has(t, map[string]string{"quantity": "2"})
 			if a := ann.do(t, "PATCH", mine, extra, change, tag).is(t, 200); a.header.Get(

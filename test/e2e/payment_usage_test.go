@@ -71,13 +71,16 @@ func TestARetiredPlanIsNotSold(t *testing.T) {
     payments: {gateway: sandbox, plans: [
       {id: old, name: Old, price: {amount: 500, currency: usd}, interval: month, sold: false},
       {id: new, name: New, price: {amount: 900, currency: usd}, interval: month}]}`))
-		ann := s.user(t, "owner")
+		ann := s.user(t, "owner", "--operator")
 		ann.card(t, cardNumber)
 		if ids := ann.get(t, payments+"/plans").each(t, "id"); !slices.Equal(ids, []string{"new"}) {
 			t.Errorf("the plans %v are shown", ids)
 		}
-		ann.do(t, "POST", payments+"/subscriptions", object{"plan_id": "old"}).problem(t, 422, "plan_unavailable")
+		retired := object{"plan_id": "old"}
+		ann.do(t, "POST", payments+"/subscriptions", retired).problem(t, 422, "plan_unavailable")
+		ann.do(t, "POST", adjustmentsPath, ann.gives("comp", retired)).problem(t, 422, "plan_unavailable")
 		ann.subscribe(t, "new")
-		ann.do(t, "PATCH", mine, object{"plan_id": "old"}).problem(t, 422, "plan_unavailable")
+		ann.do(t, "PATCH", mine, retired).problem(t, 422, "plan_unavailable")
+		ann.do(t, "POST", previewPath, retired).problem(t, 422, "plan_unavailable")
 	})
 }

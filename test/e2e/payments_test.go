@@ -43,6 +43,10 @@ func (c *client) intent(t *testing.T, headers ...string) (id, clientSecret strin
 
 func confirm(id string) string { return payments + "/sandbox/setup-intents/" + id + "/confirm" }
 
+func authenticate(id string) string {
+	return payments + "/sandbox/setup-intents/" + id + "/authenticate"
+}
+
 // card adds a test card and returns the id of the payment method.
 func (c *client) card(t *testing.T, number string, headers ...string) string {
 	t.Helper()
@@ -50,8 +54,7 @@ func (c *client) card(t *testing.T, number string, headers ...string) string {
 	a := c.do(t, "POST", confirm(id), object{"client_secret": clientSecret, "card": testCard(number)},
 		headers...).is(t, 200)
 	if a.at("status") == "requires_action" {
-		c.do(t, "POST", payments+"/sandbox/setup-intents/"+id+"/authenticate",
-			object{"client_secret": clientSecret, "success": true}, headers...).is(t, 200)
+		c.do(t, "POST", authenticate(id), object{"client_secret": clientSecret, "success": true}, headers...).is(t, 200)
 	}
 	return c.get(t, payments+"/methods", headers...).at("data.0.id")
 }
@@ -89,8 +92,20 @@ func TestPayments(t *testing.T) {
 				"unauthenticated")
 		})
 		t.Run("everything except listing plans requires the admin role", func(t *testing.T) {
-			member.do(t, "POST", payments+"/setup-intent", object{}).problem(t, 403, "billing_role_required")
-			member.do(t, "GET", payments+"/methods", nil).problem(t, 403, "billing_role_required")
+			plan := object{"plan_id": "basic"}
+			for _, c := range []failingCall{
+				{method: "POST", path: payments + "/setup-intent", body: object{}},
+				{method: "GET", path: payments + "/methods"}, {method: "GET", path: payments + "/invoices"},
+				{method: "DELETE", path: payments + "/methods/pm_1"},
+				{method: "POST", path: payments + "/methods/pm_1/default"},
+				{method: "POST", path: payments + "/subscriptions", body: plan},
+				{method: "PATCH", path: mine, body: plan}, {method: "DELETE", path: mine},
+				{method: "GET", path: clock}, {method: "POST", path: clock, body: object{"advance_seconds": 1}},
+				{method: "POST", path: confirm("seti_1"), body: object{"client_secret": "s", "card": testCard(cardNumber)}},
+				{method: "POST", path: authenticate("seti_1"), body: object{"client_secret": "s", "success": true}},
+			} {
+				member.do(t, c.method, c.path, c.body).problem(t, 403, "billing_role_required")
+			}
 			member.do(t, "GET", mine, nil).problem(t, 404, "no_active_subscription")
 		})
 		t.Run("a workspace without payment methods and subscriptions", func(t *testing.T) {
@@ -139,6 +154,10 @@ func TestPayments(t *testing.T) {
 				problem(t, 404, "intent_not_found")
 			try(cardNumber, nil).is(t, 200).has(t, map[string]string{"status": "succeeded"})
 			try(cardNumber, nil).problem(t, 409, "intent_state")
+			ann.do(t, "POST", authenticate(id), object{"client_secret": clientSecret, "success": true}).problem(t, 409,
+				"intent_state")
+			ann.do(t, "POST", authenticate(id), object{"client_secret": "x", "success": true}).problem(t, 404,
+				"intent_not_found")
 			ann.get(t, payments+"/methods").has(t, map[string]string{"data.0.brand": "visa", "data.0.last4": "4242",
 				"data.0.is_default": "true", "data.0.is_expired": "false", "data.1": ""})
 		})
@@ -220,7 +239,7 @@ func TestPayments(t *testing.T) {
 			body := object{"client_secret": id.at("client_secret"), "card": testCard("4000002500003155")}
 			ann.do(t, "POST", confirm(id.at("id")), body).is(t, 200).has(t,
 				map[string]string{"status": "requires_action"})
-			ann.do(t, "POST", payments+"/sandbox/setup-intents/"+id.at("id")+"/authenticate",
+			ann.do(t, "POST", authenticate(id.at("id")),
 				object{"client_secret": id.at("client_secret"), "success": true}).is(t, 200)
 			method := ann.get(t, payments+"/methods").at("data.0.id")
 			order := object{"plan_id": "basic", "payment_method_id": method}
@@ -236,8 +255,7 @@ func TestPayments(t *testing.T) {
 			member.get(t, mine).has(t, map[string]string{"action": "null", "status": "incomplete"})
 			clientSecret := a.at("action.client_secret")
 			intent, _, _ := strings.Cut(clientSecret, "_secret_")
-			ann.do(t, "POST", payments+"/sandbox/setup-intents/"+intent+"/authenticate",
-				object{"client_secret": clientSecret, "success": true}).is(t, 200)
+			ann.do(t, "POST", authenticate(intent), object{"client_secret": clientSecret, "success": true}).is(t, 200)
 			ann.get(t, mine).has(t, map[string]string{"status": "active", "action": "null"})
 			ann.do(t, "DELETE", mine, nil).is(t, 204)
 		})

@@ -13326,12 +13326,12 @@ class PaymentsSubscriptionResource(Resource):
         and WELCOME.
 
         Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_address_invalid,
-        billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
-        invoice_unpaid, no_active_subscription, payment_method_expired, payment_method_not_found,
-        payment_method_required, payment_pending, payments_not_configured, payments_paused,
-        plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited,
-        scope_required, seats_in_use, subscription_exists, trial_used; and those that every call can
-        have.
+        billing_role_required, card_declined, currency_conflict, gateway_timeout, gateway_unavailable,
+        invalid_fields, invoice_unpaid, no_active_subscription, payment_method_expired,
+        payment_method_not_found, payment_method_required, payment_pending, payments_not_configured,
+        payments_paused, plan_not_found, plan_unavailable, promotion_code_invalid,
+        promotion_code_rate_limited, scope_required, seats_in_use, subscription_exists, trial_used; and
+        those that every call can have.
         """
         return cast("SubscriptionCreated", self._caller.send("payments.subscription.create", "POST", path("/api/payments/subscriptions"), body=body, keyed=True, options=options))
 
@@ -13375,10 +13375,10 @@ class PaymentsSubscriptionResource(Resource):
         change's do.
 
         Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required,
-        change_scheduled, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
-        no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
-        plan_not_found, plan_unavailable, promotion_code_invalid, promotion_code_rate_limited,
-        scope_required, seats_in_use, subscription_ends, subscription_not_active, subscription_paused,
+        change_scheduled, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
+        payment_method_required, payment_pending, payments_not_configured, plan_not_found,
+        plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required,
+        seats_in_use, subscription_ends, subscription_not_active, subscription_paused,
         subscription_unrecognized; and those that every call can have.
         """
         return cast("SubscriptionPreview", self._caller.send("payments.subscription.preview", "POST", path("/api/payments/subscriptions/me/preview"), body=body, repeatable=True, options=options))
@@ -13434,7 +13434,7 @@ class PaymentsSubscriptionResource(Resource):
         next invoice on.
 
         Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required,
-        change_scheduled, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
+        card_declined, change_scheduled, gateway_timeout, gateway_unavailable, invalid_fields,
         no_active_subscription, payment_method_required, payment_pending, payments_not_configured,
         payments_paused, plan_not_found, plan_unavailable, preview_not_found, preview_outdated,
         promotion_code_invalid, promotion_code_rate_limited, revision_mismatch, scope_required,
@@ -13556,8 +13556,8 @@ class PaymentsSandboxResource(Resource):
         Any other number is refused before anything is stored or logged. Atrium stores only the brand and
         the last four digits of a card.
 
-        Errors: billing_role_required, gateway_not_found, intent_not_found, intent_state, invalid_fields,
-        payment_method_expired, payments_not_configured, payments_paused, scope_required,
+        Errors: billing_role_required, card_declined, gateway_not_found, intent_not_found, intent_state,
+        invalid_fields, payment_method_expired, payments_not_configured, payments_paused, scope_required,
         test_card_required; and those that every call can have.
         """
         return cast("SetupIntent", self._caller.send("payments.sandbox.confirm", "POST", path("/api/payments/sandbox/setup-intents/{}/confirm", intent_id), body=body, keyed=True, options=options))
@@ -13728,9 +13728,9 @@ class PaymentsInvoicesResource(Resource):
         with the same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is
         never charged twice.
 
-        Errors: billing_role_required, gateway_timeout, gateway_unavailable, invoice_not_found,
-        invoice_not_payable, payment_method_required, payment_pending, payments_not_configured,
-        payments_paused, scope_required; and those that every call can have.
+        Errors: billing_role_required, card_declined, gateway_timeout, gateway_unavailable,
+        invoice_not_found, invoice_not_payable, payment_method_required, payment_pending,
+        payments_not_configured, payments_paused, scope_required; and those that every call can have.
         """
         return cast("InvoicePayment", self._caller.send("payments.invoices.pay", "POST", path("/api/payments/invoices/{}/pay", invoice_id), keyed=True, options=options))
 
@@ -13822,10 +13822,10 @@ class PaymentsCreditPacksResource(Resource):
         If the gateway does not answer (502, 503 or 504), repeat the call with the same
         `Idempotency-Key`: credit packs are bought once for each key.
 
-        Errors: amount_too_large, billing_address_invalid, billing_role_required, credit_pack_not_found,
-        credit_pack_unavailable, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
-        payment_method_required, payment_pending, payments_not_configured, payments_paused,
-        scope_required; and those that every call can have.
+        Errors: amount_too_large, billing_address_invalid, billing_role_required, card_declined,
+        credit_pack_not_found, credit_pack_unavailable, currency_conflict, gateway_timeout,
+        gateway_unavailable, invalid_fields, payment_method_required, payment_pending,
+        payments_not_configured, payments_paused, scope_required; and those that every call can have.
         """
         return cast("InvoicePayment", self._caller.send("payments.creditPacks.buy", "POST", path("/api/payments/credit-packs"), body=body, keyed=True, options=options))
 

@@ -10041,8 +10041,8 @@ export class PaymentsSubscriptionResource extends Resource {
    * `promotion_code_rate_limited`. The sandbox has the codes TENOFF, HALF3, FREE1, FIVEOFF and WELCOME.
    *
    * Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_address_invalid,
-   * billing_role_required, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
-   * invoice_unpaid, no_active_subscription, payment_method_expired, payment_method_not_found,
+   * billing_role_required, card_declined, currency_conflict, gateway_timeout, gateway_unavailable,
+   * invalid_fields, invoice_unpaid, no_active_subscription, payment_method_expired, payment_method_not_found,
    * payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
    * plan_unavailable, promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use,
    * subscription_exists, trial_used; and those that every call can have.
@@ -10084,10 +10084,10 @@ export class PaymentsSubscriptionResource extends Resource {
    * Send a `promotion_code` with the change, too, if the preview has one. Invalid codes count as a change's do.
    *
    * Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, change_scheduled,
-   * currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
-   * payment_method_required, payment_pending, payments_not_configured, plan_not_found, plan_unavailable,
-   * promotion_code_invalid, promotion_code_rate_limited, scope_required, seats_in_use, subscription_ends,
-   * subscription_not_active, subscription_paused, subscription_unrecognized; and those that every call can have.
+   * gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription, payment_method_required,
+   * payment_pending, payments_not_configured, plan_not_found, plan_unavailable, promotion_code_invalid,
+   * promotion_code_rate_limited, scope_required, seats_in_use, subscription_ends, subscription_not_active,
+   * subscription_paused, subscription_unrecognized; and those that every call can have.
    */
   preview(body: SubscriptionPreviewRequest, options?: Options): Promise<SubscriptionPreview> {
     return this.caller.send({ name: 'payments.subscription.preview', method: 'POST', path: path`/api/payments/subscriptions/me/preview`, body, repeatable: true }, options)
@@ -10135,8 +10135,8 @@ export class PaymentsSubscriptionResource extends Resource {
    * - `promotion_code` replaces the discount, as for `POST /api/payments/subscriptions`. It takes effect
    * together with the change; without another change, or with a `pending_change`, from the next invoice on.
    *
-   * Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, change_scheduled,
-   * currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
+   * Errors: add_on_not_found, add_on_unavailable, amount_too_large, billing_role_required, card_declined,
+   * change_scheduled, gateway_timeout, gateway_unavailable, invalid_fields, no_active_subscription,
    * payment_method_required, payment_pending, payments_not_configured, payments_paused, plan_not_found,
    * plan_unavailable, preview_not_found, preview_outdated, promotion_code_invalid, promotion_code_rate_limited,
    * revision_mismatch, scope_required, seats_in_use, subscription_ends, subscription_not_active,
@@ -10242,9 +10242,9 @@ export class PaymentsSandboxResource extends Resource {
    * Any other number is refused before anything is stored or logged. Atrium stores only the brand and the last
    * four digits of a card.
    *
-   * Errors: billing_role_required, gateway_not_found, intent_not_found, intent_state, invalid_fields,
-   * payment_method_expired, payments_not_configured, payments_paused, scope_required, test_card_required; and
-   * those that every call can have.
+   * Errors: billing_role_required, card_declined, gateway_not_found, intent_not_found, intent_state,
+   * invalid_fields, payment_method_expired, payments_not_configured, payments_paused, scope_required,
+   * test_card_required; and those that every call can have.
    */
   confirm(intentId: string, body: SandboxConfirm, options?: Options): Promise<SetupIntent> {
     return this.caller.send({ name: 'payments.sandbox.confirm', method: 'POST', path: path`/api/payments/sandbox/setup-intents/${intentId}/confirm`, body, keyed: true }, options)
@@ -10403,9 +10403,9 @@ export class PaymentsInvoicesResource extends Resource {
    * same `Idempotency-Key`, or wait: Atrium resolves the outcome automatically. The payer is never charged
    * twice.
    *
-   * Errors: billing_role_required, gateway_timeout, gateway_unavailable, invoice_not_found, invoice_not_payable,
-   * payment_method_required, payment_pending, payments_not_configured, payments_paused, scope_required; and
-   * those that every call can have.
+   * Errors: billing_role_required, card_declined, gateway_timeout, gateway_unavailable, invoice_not_found,
+   * invoice_not_payable, payment_method_required, payment_pending, payments_not_configured, payments_paused,
+   * scope_required; and those that every call can have.
    */
   pay(invoiceId: string, options?: Options): Promise<InvoicePayment> {
     return this.caller.send({ name: 'payments.invoices.pay', method: 'POST', path: path`/api/payments/invoices/${invoiceId}/pay`, keyed: true }, options)
@@ -10485,10 +10485,10 @@ export class PaymentsCreditPacksResource extends Resource {
    * If the gateway does not answer (502, 503 or 504), repeat the call with the same `Idempotency-Key`: credit
    * packs are bought once for each key.
    *
-   * Errors: amount_too_large, billing_address_invalid, billing_role_required, credit_pack_not_found,
-   * credit_pack_unavailable, currency_conflict, gateway_timeout, gateway_unavailable, invalid_fields,
-   * payment_method_required, payment_pending, payments_not_configured, payments_paused, scope_required; and
-   * those that every call can have.
+   * Errors: amount_too_large, billing_address_invalid, billing_role_required, card_declined,
+   * credit_pack_not_found, credit_pack_unavailable, currency_conflict, gateway_timeout, gateway_unavailable,
+   * invalid_fields, payment_method_required, payment_pending, payments_not_configured, payments_paused,
+   * scope_required; and those that every call can have.
    */
   buy(body: CreditPackPurchase, options?: Options): Promise<InvoicePayment> {
     return this.caller.send({ name: 'payments.creditPacks.buy', method: 'POST', path: path`/api/payments/credit-packs`, body, keyed: true }, options)
