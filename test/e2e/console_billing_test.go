@@ -18,6 +18,10 @@ func billed(ctx context.Context, t *testing.T, s *server, owner *client) {
 		payer.get(t, mine).has(t, want)
 	}
 	page := s.url + "/console/w/" + slug + "/billing"
+	payer.create(t, payments+"/subscriptions", object{"plan_id": "starter"}) // a trial without a card
+	drive(ctx, t, chromedp.Navigate(page))
+	reads(ctx, t, "Add a payment method before the trial ends.")
+	payer.do(t, "DELETE", mine, nil).is(t, 204)
 	payer.card(t, cardNumber)
 	drive(ctx, t, chromedp.Navigate(page))
 	reads(ctx, t, "Chat templates")

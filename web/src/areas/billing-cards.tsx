@@ -70,6 +70,9 @@ export function Confirmation({ subscription: s, onDone }: { subscription: Subscr
     ),
     onSettled: onDone,
   })
+  if (s.action?.type === 'confirm_setup') { // of a trial, which wants a payment method before it ends
+    return s.default_payment_method_id ? null : <p role="alert" className="mt-0 text-warn">{words.addAMethodBefore}</p>
+  }
   return (
     <div role="alert" className="mb-3 rounded-md bg-warnbg px-3 py-2 text-warn">
       <p className="m-0">{s.gateway === 'sandbox' ? t.bankAsks : t.bankAsksInvoice}</p>

@@ -44,9 +44,9 @@ export function Invoices({ onDone }: { onDone: () => unknown }) {
     {
       title: t.actions, narrow: true,
       cell: (i: Invoice) => (
-        <span className="flex gap-2">
+        <span className="flex justify-end gap-2 max-sm:justify-start">
           {i.status === 'open' && <Button disabled={pay.isPending} onClick={() => pay.mutate(i)}>{words.pay}</Button>}
-          {i.hosted_url && <a href={i.hosted_url} target="_blank" rel="noopener">{t.show}</a>}
+          {i.hosted_url && <a href={i.hosted_url} target="_blank" rel="noopener" className="px-3 py-1.5">{t.show}</a>}
         </span>
       ),
     },

@@ -72,8 +72,8 @@ function PlanCard({ plan, manages, subscription, onDone }: {
       <p className="m-0 text-lg">{money(plan.price)} <span className="text-sm text-soft">{words.per(plan.interval_count, plan.interval)}</span></p>
       {Object.entries(plan.limits_per_seat).map(([name, n]) => <p key={name} className="m-0 text-soft">{words.perSeat(n.toLocaleString(), name)}</p>)}
       {metered && <p className="m-0 text-soft">{words.andForEachOf(money(metered.unit_price), metered.feature)}</p>}
-      <p className="m-0 grow text-soft">{plan.description}</p>
-      <ul className="my-2 list-disc ps-5">{plan.features.map((f) => <li key={f}>{f}</li>)}</ul>
+      <p className="m-0 text-soft">{plan.description}</p>
+      <ul className="my-2 grow list-disc ps-5">{plan.features.map((f) => <li key={f}>{f}</li>)}</ul>
       {plan.trial_days > 0 && !subscription && <p className="m-0 text-soft">{words.daysFree(plan.trial_days)}</p>}
       {manages && !plan.is_current && plan.available && (!subscription || changeable(subscription)) && (
         <Button tone="act" className="mt-2" onClick={() => setOpen(true)}>{subscription ? words.changeToThisPlan : words.subscribeDialog}</Button>

@@ -53,6 +53,7 @@ export const words = {
   itIsTooComplex: 'It is too complex',
   theQuality: 'The quality',
   somethingElse: 'Something else',
+  addAMethodBefore: 'Add a payment method before the trial ends.',
   aPlanThatIs: 'A plan that is no longer offered',
   paused: 'paused',
   thePaymentProviderDoes: 'The payment provider does not respond at the moment. This is the last known state.',
