@@ -31,12 +31,16 @@ type DirectoryUsers interface {
 	// one has its name.
 	SaveUser(ctx context.Context, by identity.Actor, u *account.DirectoryUser) error
 
-	// Unsettled returns up to limit users whose groups have changed since Settle, or were settled by other rules.
-	Unsettled(ctx context.Context, org identity.OrgID, rules string, limit int) ([]account.DirectoryUser, error)
+	// Unsettled returns up to limit active users, by id, whose groups have changed since Settle, or were settled by
+	// other rules.
+	Unsettled(ctx context.Context, org identity.OrgID, rules string, limit int) ([]identity.UserID, error)
 
-	// Settle records that a user account's roles follow from the groups that u has, by rules. It does nothing if the
-	// groups have changed since u was read.
-	Settle(ctx context.Context, by identity.Actor, u *account.DirectoryUser, rules string) error
+	// Several returns users with their groups, by id. It leaves out those that User does not find.
+	Several(ctx context.Context, org identity.OrgID, ids []identity.UserID) ([]account.DirectoryUser, error)
+
+	// Settle records that the roles of users' accounts follow from the groups that the users have, by rules. It leaves
+	// out those whose groups have changed since they were read.
+	Settle(ctx context.Context, by identity.Actor, users []account.DirectoryUser, rules string) error
 }
 
 // DirectoryGroups stores the groups that the directories of orgs manage by SCIM.

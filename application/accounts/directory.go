@@ -204,18 +204,25 @@ func suspendByDirectory(
 func signInByDirectory(
 	ctx context.Context, users ports.Users, by identity.Actor, org *identity.Org, u *account.DirectoryUser,
 ) (*account.Person, error) {
+	in := directorySignIn(org, u, time.Now()) // u was read after the request began
+	return users.SignIn(ctx, by.Org, in, func(in *account.SignIn) error { return settleByDirectory(by, in) })
+}
+
+// directorySignIn returns the directory's data about a user as a sign-in at a time.
+func directorySignIn(org *identity.Org, u *account.DirectoryUser, now time.Time) account.SignIn {
 	open := *org
-	open.SignUp = identity.SignUpOpen                              // the directory decides who gets an account
-	in := account.SignIn{Claims: u.Claims(time.Now()), Org: &open} // u was read after the request began
-	return users.SignIn(ctx, by.Org, in, func(in *account.SignIn) error {
-		if err := in.Settle(by); err != nil {
-			return err
-		}
-		if in.NotJoined != nil {
-			return account.ErrDirectoryNotJoined
-		}
-		return nil
-	})
+	open.SignUp = identity.SignUpOpen // the directory decides who gets an account
+	return account.SignIn{Claims: u.Claims(now), Org: &open}
+}
+
+func settleByDirectory(by identity.Actor, in *account.SignIn) error {
+	if err := in.Settle(by); err != nil {
+		return err
+	}
+	if in.NotJoined != nil {
+		return account.ErrDirectoryNotJoined
+	}
+	return nil
 }
 
 // Group returns a group with its people, or account.ErrDirectoryGroupNotFound.

@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -12,11 +13,8 @@ import (
 )
 
 const (
-	// settledAtOnce is the number of people that a round of Settle reads.
+	// settledAtOnce is the number of people who are settled in one transaction, for which other writers wait.
 	settledAtOnce = 100
-
-	// settledTogether is the number of people that are settled in one transaction, for which other writers wait.
-	settledTogether = 10
 
 	// settleLimit is how long a request settles people. Providers give up after 30 s or more, and then repeat it.
 	settleLimit = 5 * time.Second
@@ -54,50 +52,50 @@ func (s *Directory) Settle(ctx context.Context, by identity.Actor, org *identity
 	}
 }
 
-// settleBatch settles people, and returns how many of them it could not, and the last error.
+// settleBatch settles people, and returns how many of them it could not, and the last error. A person who cannot be
+// settled holds up no other.
 func (s *Directory) settleBatch(
-	ctx context.Context, by identity.Actor, org *identity.Org, batch []account.DirectoryUser, rules string,
+	ctx context.Context, by identity.Actor, org *identity.Org, batch []identity.UserID, rules string,
 ) (failed int, failure error) {
-	for people := range slices.Chunk(batch, settledTogether) {
-		err := s.settle(ctx, by, org, people, rules)
-		if err == nil {
-			continue
-		}
-		if len(people) == 1 || ctx.Err() != nil {
-			failed, failure = failed+len(people), err
-			continue
-		}
-		for i := range people { // one of them holds up no other
-			if err := s.settle(ctx, by, org, people[i:i+1], rules); err != nil {
-				failed, failure = failed+1, err
-			}
-		}
+	err := s.settle(ctx, by, org, batch, rules)
+	switch {
+	case err == nil:
+		return 0, nil
+	case len(batch) == 1, ctx.Err() != nil:
+		return len(batch), err
+	}
+	for half := range slices.Chunk(batch, (len(batch)+1)/2) {
+		more, err := s.settleBatch(ctx, by, org, half, rules)
+		failed, failure = failed+more, cmp.Or(err, failure)
 	}
 	return failed, failure
 }
 
-// settle gives users the roles that follow from their groups, in one transaction. They are read again: an account may
-// have been erased in the meantime, and must not come back.
+// settle gives users the roles that follow from their groups, in one transaction. An account may have been erased since
+// their ids were read, and must not come back.
 func (s *Directory) settle(
-	ctx context.Context, by identity.Actor, org *identity.Org, people []account.DirectoryUser, rules string,
+	ctx context.Context, by identity.Actor, org *identity.Org, ids []identity.UserID, rules string,
 ) error {
 	return s.atomic.Atomically(ctx, func(tx ports.Stores) error {
-		for i := range people {
-			u, err := tx.DirectoryUsers.User(ctx, by.Org, people[i].ID)
-			if errors.Is(err, account.ErrDirectoryUserNotFound) {
-				continue
-			}
-			if err != nil {
-				return err
-			}
-			_, err = signInByDirectory(ctx, tx.Users, by, org, u)
+		users, err := tx.DirectoryUsers.Several(ctx, by.Org, ids)
+		if err != nil {
+			return err
+		}
+		now, all := time.Now(), make([]account.SignIn, len(users)) // users were read after the request began
+		for i := range users {
+			all[i] = directorySignIn(org, &users[i], now)
+		}
+		settleOne := func(in *account.SignIn) error { return settleByDirectory(by, in) }
+		others, err := tx.Users.SignInLinked(ctx, by.Org, all, settleOne)
+		if err != nil {
+			return err
+		}
+		for _, in := range others {
+			_, err := tx.Users.SignIn(ctx, by.Org, in, settleOne)
 			if err != nil && !errors.Is(err, identity.ErrUnauthenticated) { // an operator has disabled the account
 				return err
 			}
-			if err := tx.DirectoryUsers.Settle(ctx, by, u, rules); err != nil {
-				return err
-			}
 		}
-		return nil
+		return tx.DirectoryUsers.Settle(ctx, by, users, rules)
 	})
 }

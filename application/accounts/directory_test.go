@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -24,12 +25,15 @@ type directing struct {
 	by    identity.Actor
 	did   []string
 	roles map[identity.UserID]error // what settling a person's roles returns
+
+	together map[string]bool // subjects that SignInLinked settles
 }
 
 func newDirecting(t *testing.T) *directing {
 	c := gomock.NewController(t)
 	s := &directing{store: mocks.NewMockDirectoryUsers(c), by: identity.System("org", "", "scim", now),
-		org: &identity.Org{ID: "org", SCIM: &identity.SCIM{}}, roles: map[identity.UserID]error{}}
+		org: &identity.Org{ID: "org", SCIM: &identity.SCIM{}}, roles: map[identity.UserID]error{},
+		together: map[string]bool{}}
 	users, people, atomic := mocks.NewMockUsers(c), mocks.NewMockPeople(c), mocks.NewMockAtomic(c)
 	users.EXPECT().SignIn(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, in account.SignIn, settle func(*account.SignIn) error) (
@@ -48,6 +52,22 @@ func newDirecting(t *testing.T) *directing {
 			}
 			in.Linked = &account.User{ID: id, Org: "org"}
 			return &account.Person{User: *in.Linked}, settle(&in)
+		})
+	users.EXPECT().SignInLinked(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, all []account.SignIn, settle func(*account.SignIn) error) (
+			others []account.SignIn, _ error,
+		) {
+			for _, in := range all {
+				if !s.together[in.Claims.Subject] {
+					others = append(others, in)
+					continue
+				}
+				in.Linked = &account.User{ID: identity.UserID(in.Claims.Subject), Org: "org"}
+				if err := settle(&in); err != nil {
+					return nil, err
+				}
+			}
+			return others, nil
 		})
 	people.EXPECT().ChangeAccess(gomock.Any(), s.by, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.Actor, id identity.UserID, change func(*account.Access) error) error {
@@ -166,34 +186,65 @@ func TestADirectoryAddsUsers(t *testing.T) {
 
 func TestOnePersonWhoCannotBeSettledHoldsUpNoOther(t *testing.T) {
 	s := newDirecting(t)
-	users := map[identity.UserID]*account.DirectoryUser{}
-	var unsettledUsers []account.DirectoryUser
-	for _, id := range []identity.UserID{"ann", "bob", "cid", "dee"} {
-		u := annListed(true)
-		u.ID, u.Subject = id, string(id)
-		unsettledUsers = append(unsettledUsers, *u)
-		users[id] = u
-	}
-	delete(users, "dee") // whose account has been erased since
+	ids := []identity.UserID{"ann", "bob", "cid", "dee", "eve", "fay"}
 	broken := errors.New("broken")
 	s.roles["ann"], s.roles["bob"] = broken, identity.ErrUnauthenticated // an operator has disabled bob
-	s.store.EXPECT().Unsettled(gomock.Any(), identity.OrgID("org"), gomock.Any(), 100).Return(
-		unsettledUsers, nil)
-	s.store.EXPECT().User(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, id identity.UserID) (*account.DirectoryUser, error) {
-			if u := users[id]; u != nil {
-				return u, nil
+	s.together["eve"] = true
+	s.store.EXPECT().Unsettled(gomock.Any(), identity.OrgID("org"), gomock.Any(), 100).Return(ids, nil)
+	s.store.EXPECT().Several(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, ids []identity.UserID) (users []account.DirectoryUser, _ error) {
+			for _, id := range ids {
+				if id == "dee" { // whose account has been erased since
+					continue
+				}
+				u := annListed(true)
+				u.ID, u.Subject = id, string(id)
+				users = append(users, *u)
 			}
-			return nil, account.ErrDirectoryUserNotFound
+			return users, nil
 		})
-	var settlements []string
+	var settlements []identity.UserID
 	s.store.EXPECT().Settle(gomock.Any(), s.by, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.Actor, u *account.DirectoryUser, _ string) error {
-			settlements = append(settlements, u.Subject)
+		func(_ context.Context, _ identity.Actor, users []account.DirectoryUser, _ string) error {
+			for _, u := range users {
+				settlements = append(settlements, u.ID)
+			}
 			return nil
 		})
 	err := s.Settle(t.Context(), s.by, s.org)
-	if !errors.Is(err, broken) || !slices.Equal(settlements, []string{"bob", "cid"}) {
+	if !errors.Is(err, broken) || !slices.Equal(settlements, []identity.UserID{"bob", "cid", "eve", "fay"}) {
 		t.Errorf("settled %q, %v", settlements, err)
+	}
+	if slices.Contains(s.did, "roles of eve") || !slices.Contains(s.did, "roles of cid") {
+		t.Errorf("did %q", s.did)
+	}
+}
+
+func TestManyPeopleAreSettledInBatches(t *testing.T) {
+	s := newDirecting(t)
+	var sizes []int
+	left := 250
+	s.store.EXPECT().Unsettled(gomock.Any(), identity.OrgID("org"), gomock.Any(), 100).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, _ string, limit int) (ids []identity.UserID, _ error) {
+			for i := range min(left, limit) {
+				id := identity.UserID(strconv.Itoa(left - i))
+				ids, s.together[string(id)] = append(ids, id), true
+			}
+			return ids, nil
+		})
+	s.store.EXPECT().Several(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.OrgID, ids []identity.UserID) (users []account.DirectoryUser, _ error) {
+			for _, id := range ids {
+				users = append(users, account.DirectoryUser{ID: id, Subject: string(id)})
+			}
+			return users, nil
+		})
+	s.store.EXPECT().Settle(gomock.Any(), s.by, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+		func(_ context.Context, _ identity.Actor, users []account.DirectoryUser, _ string) error {
+			sizes, left = append(sizes, len(users)), left-len(users)
+			return nil
+		})
+	if err := s.Settle(t.Context(), s.by, s.org); err != nil || !slices.Equal(sizes, []int{100, 100, 50}) {
+		t.Errorf("%d, %v", sizes, err)
 	}
 }

@@ -129,6 +129,21 @@ func (mr *MockUsersMockRecorder) SignIn(ctx, org, s, settle interface{}) *gomock
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SignIn", reflect.TypeOf((*MockUsers)(nil).SignIn), ctx, org, s, settle)
 }
 
+// SignInLinked mocks base method.
+func (m *MockUsers) SignInLinked(ctx context.Context, org identity.OrgID, all []account.SignIn, settle func(*account.SignIn) error) ([]account.SignIn, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "SignInLinked", ctx, org, all, settle)
+	ret0, _ := ret[0].([]account.SignIn)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// SignInLinked indicates an expected call of SignInLinked.
+func (mr *MockUsersMockRecorder) SignInLinked(ctx, org, all, settle interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SignInLinked", reflect.TypeOf((*MockUsers)(nil).SignInLinked), ctx, org, all, settle)
+}
+
 // SignedIn mocks base method.
 func (m *MockUsers) SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
 	m.ctrl.T.Helper()

@@ -67,24 +67,39 @@ func (mr *MockDirectoryUsersMockRecorder) SaveUser(ctx, by, u interface{}) *gomo
 }
 
 // Settle mocks base method.
-func (m *MockDirectoryUsers) Settle(ctx context.Context, by identity.Actor, u *account.DirectoryUser, rules string) error {
+func (m *MockDirectoryUsers) Settle(ctx context.Context, by identity.Actor, users []account.DirectoryUser, rules string) error {
 	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "Settle", ctx, by, u, rules)
+	ret := m.ctrl.Call(m, "Settle", ctx, by, users, rules)
 	ret0, _ := ret[0].(error)
 	return ret0
 }
 
 // Settle indicates an expected call of Settle.
-func (mr *MockDirectoryUsersMockRecorder) Settle(ctx, by, u, rules interface{}) *gomock.Call {
+func (mr *MockDirectoryUsersMockRecorder) Settle(ctx, by, users, rules interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Settle", reflect.TypeOf((*MockDirectoryUsers)(nil).Settle), ctx, by, u, rules)
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Settle", reflect.TypeOf((*MockDirectoryUsers)(nil).Settle), ctx, by, users, rules)
+}
+
+// Several mocks base method.
+func (m *MockDirectoryUsers) Several(ctx context.Context, org identity.OrgID, ids []identity.UserID) ([]account.DirectoryUser, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Several", ctx, org, ids)
+	ret0, _ := ret[0].([]account.DirectoryUser)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Several indicates an expected call of Several.
+func (mr *MockDirectoryUsersMockRecorder) Several(ctx, org, ids interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Several", reflect.TypeOf((*MockDirectoryUsers)(nil).Several), ctx, org, ids)
 }
 
 // Unsettled mocks base method.
-func (m *MockDirectoryUsers) Unsettled(ctx context.Context, org identity.OrgID, rules string, limit int) ([]account.DirectoryUser, error) {
+func (m *MockDirectoryUsers) Unsettled(ctx context.Context, org identity.OrgID, rules string, limit int) ([]identity.UserID, error) {
 	m.ctrl.T.Helper()
 	ret := m.ctrl.Call(m, "Unsettled", ctx, org, rules, limit)
-	ret0, _ := ret[0].([]account.DirectoryUser)
+	ret0, _ := ret[0].([]identity.UserID)
 	ret1, _ := ret[1].(error)
 	return ret0, ret1
 }

@@ -63,54 +63,56 @@ func TestSomeoneIsResponsibleAfterADeactivation(t *testing.T) {
 
 // TestLargeGroups creates, replaces and deletes a group of as many people as it can have.
 func TestLargeGroups(t *testing.T) {
-	s, scimmer := directory(t, sqlite, "", busyDirectory...)
-	owner := s.user(t, "owner")
-	people := make([]object, proof.Sample(30, 10_000))
-	var creating sync.WaitGroup
-	next := make(chan int)
-	for range 8 {
-		creating.Go(func() {
-			for i := range next {
-				name := fmt.Sprintf("p%d@example.com", i)
-				a, err := scimmer.try(t, "POST", scimUsers, scimUser(name))
-				if err != nil || a.status != 201 {
-					t.Errorf("%s: %v, %v", name, a, err)
-					continue
+	onEach(t, func(t *testing.T, engine string) {
+		s, scimmer := directory(t, engine, "", busyDirectory...)
+		owner := s.user(t, "owner")
+		people := make([]object, proof.Sample(30, 10_000))
+		var creating sync.WaitGroup
+		next := make(chan int)
+		for range 8 {
+			creating.Go(func() {
+				for i := range next {
+					name := fmt.Sprintf("p%d@example.com", i)
+					a, err := scimmer.try(t, "POST", scimUsers, scimUser(name))
+					if err != nil || a.status != 201 {
+						t.Errorf("%s: %v, %v", name, a, err)
+						continue
+					}
+					people[i] = object{"value": a.at("id")}
 				}
-				people[i] = object{"value": a.at("id")}
-			}
-		})
-	}
-	for i := range people {
-		next <- i
-	}
-	close(next)
-	creating.Wait()
-	group := object{"displayName": "Engineering", "members": people}
-	isMember := func(i int) func() bool {
-		return func() bool {
-			path := "/api/workspaces/default/members/" + people[i]["value"].(string)
-			return owner.do(t, "GET", path, nil).status == 200
+			})
 		}
-	}
-	timed := func(what, method, path string, status int, body any) *answer {
-		start := time.Now()
-		a := scimmer.do(t, method, path, body).is(t, status)
-		proof.Within(t, what, time.Since(start), 30*time.Second)
-		return a
-	}
-	last := len(people) - 1
-	path := scimGroup + "/" + timed("creating it", "POST", scimGroup, 201, group).at("id")
-	proof.EventuallyWithin(t, "the last one's role", time.Minute, isMember(last))
-	group["members"] = people[:len(people)/2]
-	replaced := timed("replacing it", "PUT", path, 200, group)
-	proof.EventuallyWithin(t, "the loss of the last one's role", time.Minute,
-		func() bool { return !isMember(last)() })
-	assert.Equal(t, "the first one is a member", isMember(0)(), true)
-	members, _ := replaced.value("members")
-	list, _ := members.([]any)
-	assert.Equal(t, "members of the response", len(list), len(people)/2)
-	timed("deleting it", "DELETE", path, 204, nil)
-	proof.EventuallyWithin(t, "the loss of the first one's role", time.Minute,
-		func() bool { return !isMember(0)() })
+		for i := range people {
+			next <- i
+		}
+		close(next)
+		creating.Wait()
+		group := object{"displayName": "Engineering", "members": people}
+		isMember := func(i int) func() bool {
+			return func() bool {
+				path := "/api/workspaces/default/members/" + people[i]["value"].(string)
+				return owner.do(t, "GET", path, nil).status == 200
+			}
+		}
+		timed := func(what, method, path string, status int, body any) *answer {
+			start := time.Now()
+			a := scimmer.do(t, method, path, body).is(t, status)
+			proof.Within(t, what, time.Since(start), 30*time.Second)
+			return a
+		}
+		last := len(people) - 1
+		path := scimGroup + "/" + timed("creating it", "POST", scimGroup, 201, group).at("id")
+		proof.EventuallyWithin(t, "the last one's role", time.Minute, isMember(last))
+		group["members"] = people[:len(people)/2]
+		replaced := timed("replacing it", "PUT", path, 200, group)
+		proof.EventuallyWithin(t, "the loss of the last one's role", time.Minute,
+			func() bool { return !isMember(last)() })
+		assert.Equal(t, "the first one is a member", isMember(0)(), true)
+		members, _ := replaced.value("members")
+		list, _ := members.([]any)
+		assert.Equal(t, "members of the response", len(list), len(people)/2)
+		timed("deleting it", "DELETE", path, 204, nil)
+		proof.EventuallyWithin(t, "the loss of the first one's role", time.Minute,
+			func() bool { return !isMember(0)() })
+	})
 }

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"slices"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -81,12 +82,9 @@ func (s *DirectoryUsers) UserNamed(
 
 // find returns a user with their groups. In a transaction it locks the user.
 func (s *DirectoryUsers) find(ctx context.Context, condition string, args ...any) (*account.DirectoryUser, error) {
-	var lock string
-	if s.db.IsTransaction() {
-		lock = s.db.Dialect.Lock
-	}
 	var row directoryUserRow
-	found, err := s.db.Get(ctx, &row, `SELECT `+directoryUserColumns+` FROM scim_users t WHERE `+condition+lock, args...)
+	found, err := s.db.Get(ctx, &row, `SELECT `+directoryUserColumns+` FROM scim_users t WHERE `+condition+
+		s.db.lockInTx(), args...)
 	if err == nil && !found {
 		err = account.ErrDirectoryUserNotFound
 	}
@@ -179,22 +177,52 @@ func (s *DirectoryUsers) SaveUser(ctx context.Context, by identity.Actor, u *acc
 // Unsettled implements ports.DirectoryUsers.
 func (s *DirectoryUsers) Unsettled(
 	ctx context.Context, org identity.OrgID, rules string, limit int,
-) ([]account.DirectoryUser, error) {
-	var rows []directoryUserRow
-	if err := s.db.List(ctx, &rows, `SELECT `+directoryUserColumns+` FROM scim_users t WHERE t.org_id = ?
-		AND t.removed_at = 0 AND t.active AND (t.unsettled > 0 OR t.rules <> ?) ORDER BY t.user_id LIMIT ?`, org, rules,
-		limit); err != nil {
-		return nil, err
+) (ids []identity.UserID, err error) {
+	err = s.db.List(ctx, &ids, `SELECT t.user_id FROM scim_users t WHERE t.org_id = ? AND t.removed_at = 0
+		AND t.active AND (t.unsettled > 0 OR t.rules <> ?) ORDER BY t.user_id LIMIT ?`, org, rules, limit)
+	return ids, err
+}
+
+// Several implements ports.DirectoryUsers. In a transaction it locks the users.
+func (s *DirectoryUsers) Several(
+	ctx context.Context, org identity.OrgID, ids []identity.UserID,
+) (users []account.DirectoryUser, err error) {
+	for batch := range slices.Chunk(ids, 500) {
+		conditions := db.NewConditions(`t.org_id = ? AND t.removed_at = 0`, org)
+		db.OneOf(conditions, `t.user_id`, batch)
+		var rows []directoryUserRow
+		if err := s.db.List(ctx, &rows, `SELECT `+directoryUserColumns+` FROM scim_users t WHERE `+conditions.SQL()+
+			` ORDER BY t.user_id`+s.db.lockInTx(), conditions.Args()...); err != nil {
+			return nil, err
+		}
+		found := db.Convert(rows, (*directoryUserRow).user)
+		if err := s.loadGroups(ctx, found); err != nil {
+			return nil, err
+		}
+		users = append(users, found...)
 	}
-	users := db.Convert(rows, (*directoryUserRow).user)
-	return users, s.loadGroups(ctx, users)
+	return users, nil
 }
 
 // Settle implements ports.DirectoryUsers.
 func (s *DirectoryUsers) Settle(
-	ctx context.Context, by identity.Actor, u *account.DirectoryUser, rules string,
+	ctx context.Context, by identity.Actor, users []account.DirectoryUser, rules string,
 ) error {
-	_, err := s.db.Exec(ctx, `UPDATE scim_users SET unsettled = 0, rules = ? WHERE org_id = ? AND user_id = ?
-		AND unsettled = ?`, rules, by.Org, u.ID, u.Unsettled)
-	return err
+	byCount := map[int64][]identity.UserID{}
+	for _, u := range users {
+		byCount[u.Unsettled] = append(byCount[u.Unsettled], u.ID)
+	}
+	return s.db.inTx(ctx, func(tx *Store) error {
+		for count, ids := range byCount {
+			for batch := range slices.Chunk(ids, 500) {
+				conditions := db.NewConditions(`org_id = ? AND unsettled = ?`, by.Org, count)
+				db.OneOf(conditions, `user_id`, batch)
+				if _, err := tx.Exec(ctx, `UPDATE scim_users SET unsettled = 0, rules = ? WHERE `+conditions.SQL(),
+					append([]any{rules}, conditions.Args()...)...); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
 }

@@ -206,12 +206,14 @@ func (s *Groups) Update(
 		if len(g.Recorded()) == 0 {
 			return nil
 		}
+		var changes []account.Member
 		for user, m := range w.Members {
 			if m.Revision != members[user].Revision {
-				if err := tx.saveMember(ctx, w, m); err != nil {
-					return err
-				}
+				changes = append(changes, m)
 			}
+		}
+		if err := tx.saveMembers(ctx, w, changes...); err != nil {
+			return err
 		}
 		if err := tx.savePowers(ctx, slices.Collect(maps.Values(w.Powers))...); err != nil {
 			return err
@@ -314,7 +316,7 @@ func (store *Store) leaveGroup(ctx context.Context, g *account.Group, user ident
 
 // deleteGroup removes a group that has no people left, and its shares.
 func (store *Store) deleteGroup(ctx context.Context, g *account.Group) error {
-	if err := store.removeShares(ctx, g.Workspace, g.ID); err != nil {
+	if err := store.removeOf(ctx, g.Workspace, []identity.UserID{g.ID}, sharing...); err != nil {
 		return err
 	}
 	if _, err := store.Exec(ctx, `DELETE FROM user_groups WHERE id = ? AND workspace_id = ?`, g.ID,

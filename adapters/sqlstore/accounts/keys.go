@@ -35,7 +35,7 @@ func (s *Keys) Add(ctx context.Context, by identity.Actor, user identity.UserID,
 			if err := tx.addUser(ctx, bearer); err != nil {
 				return err
 			}
-			if err := tx.saveMember(ctx, w, w.Members[bearer.ID]); err != nil {
+			if err := tx.saveMembers(ctx, w, w.Members[bearer.ID]); err != nil {
 				return err
 			}
 		}

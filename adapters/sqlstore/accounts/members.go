@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"context"
+	"slices"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
@@ -10,20 +11,22 @@ import (
 
 // loadMembers reads the memberships of users, and counts the people who are owners.
 func (store *Store) loadMembers(ctx context.Context, w *account.Workspace, users ...identity.UserID) error {
-	for _, user := range users {
-		var row memberRow
-		found, err := store.Get(ctx, &row, `SELECT `+memberColumns+` FROM memberships m JOIN users u ON u.id = m.user_id
-			WHERE m.workspace_id = ? AND m.user_id = ?`, w.ID, user)
-		if err != nil {
+	for batch := range slices.Chunk(users, 500) {
+		conditions := db.NewConditions(`m.workspace_id = ?`, w.ID)
+		db.OneOf(conditions, `m.user_id`, batch)
+		var rows []memberRow
+		if err := store.List(ctx, &rows, `SELECT `+memberColumns+` FROM memberships m JOIN users u ON u.id = m.user_id
+			WHERE `+conditions.SQL(), conditions.Args()...); err != nil {
 			return err
 		}
-		if found {
-			w.Members[user] = row.member()
-			store.RememberMember(w, row.member())
-			if row.member().Service {
-				if err := store.loadMakers(ctx, w, user); err != nil {
-					return err
-				}
+		for _, m := range db.Convert(rows, (*memberRow).member) {
+			w.Members[m.User] = m
+			store.RememberMember(w, m)
+			if !m.Service {
+				continue
+			}
+			if err := store.loadMakers(ctx, w, m.User); err != nil {
+				return err
 			}
 		}
 	}
@@ -64,35 +67,44 @@ func (store *Store) loadMakersRoles(ctx context.Context, w *account.Workspace, p
 	return store.loadMembers(ctx, w, w.Makers[program]...)
 }
 
-// saveMember writes one membership. Without a role it is removed, with the shares that depend on it.
-func (store *Store) saveMember(ctx context.Context, w *account.Workspace, m account.Member) error {
-	store.RememberMember(w, m)
-	if m.Role != identity.NoRole {
-		_, err := store.Exec(ctx, `
-			INSERT INTO memberships (workspace_id, user_id, role, by_hand, granted, revision, created_at, updated_at)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = excluded.role, by_hand = excluded.by_hand,
-			granted = excluded.granted, revision = excluded.revision, updated_at = excluded.updated_at`,
-			w.ID, m.User, m.Role, m.ByHand, db.Granted(m.Granted), m.Revision, db.Micros(m.CreatedAt),
-			db.Micros(m.UpdatedAt))
+// saveMembers writes memberships. Those without a role are removed, with the shares that depend on them.
+func (store *Store) saveMembers(ctx context.Context, w *account.Workspace, members ...account.Member) error {
+	var rows [][]any
+	var former []identity.UserID
+	for _, m := range members {
+		store.RememberMember(w, m)
+		if m.Role == identity.NoRole {
+			former = append(former, m.User)
+			continue
+		}
+		rows = append(rows, []any{w.ID, m.User, m.Role, m.ByHand, db.Granted(m.Granted), m.Revision,
+			db.Micros(m.CreatedAt), db.Micros(m.UpdatedAt)})
+	}
+	if err := store.InsertAll(ctx, `
+		INSERT INTO memberships (workspace_id, user_id, role, by_hand, granted, revision, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		` ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = excluded.role, by_hand = excluded.by_hand,
+		granted = excluded.granted, revision = excluded.revision, updated_at = excluded.updated_at`, rows); err != nil {
 		return err
 	}
-	if _, err := store.Exec(ctx, `DELETE FROM memberships WHERE workspace_id = ? AND user_id = ?`, w.ID,
-		m.User); err != nil {
-		return err
-	}
-	return store.removeShares(ctx, w.ID, m.User)
+	return store.removeOf(ctx, w.ID, former, append([]string{"memberships"}, sharing...)...)
 }
 
-// removeShares removes what is shared with a user or group in a workspace.
-func (store *Store) removeShares(ctx context.Context, ws identity.WorkspaceID, user identity.UserID) error {
-	for _, query := range []string{
-		`DELETE FROM prompt_shares WHERE workspace_id = ? AND user_id = ?`,
-		`DELETE FROM prompt_folder_shares WHERE workspace_id = ? AND user_id = ?`,
-		`DELETE FROM chat_members WHERE workspace_id = ? AND user_id = ?`,
-	} {
-		if _, err := store.Exec(ctx, query, ws, user); err != nil {
-			return err
+// sharing are the tables of what is shared with users and groups in workspaces.
+var sharing = []string{"prompt_shares", "prompt_folder_shares", "chat_members"}
+
+// removeOf removes the rows of users in a workspace from tables.
+func (store *Store) removeOf(
+	ctx context.Context, ws identity.WorkspaceID, users []identity.UserID, tables ...string,
+) error {
+	for batch := range slices.Chunk(users, 500) { // none without users
+		conditions := db.NewConditions(`workspace_id = ?`, ws)
+		db.OneOf(conditions, `user_id`, batch)
+		for _, table := range tables {
+			if _, err := store.Exec(ctx, `DELETE FROM `+table+` WHERE `+conditions.SQL(),
+				conditions.Args()...); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func (store *Store) saveFollowing(ctx context.Context, s *account.SignIn) error 
 				continue
 			}
 			if m := w.Members[s.User.ID]; !store.IsMemberStored(w, m) { // a group can change access without a new role
-				if err := store.saveMember(ctx, w, m); err != nil {
+				if err := store.saveMembers(ctx, w, m); err != nil {
 					return err
 				}
 			}

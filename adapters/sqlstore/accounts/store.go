@@ -21,5 +21,13 @@ func (store *Store) inTx(ctx context.Context, fn func(tx *Store) error) error {
 	return store.InTx(ctx, func(tx *db.DB) error { return fn(NewStore(tx, store.enqueue)) })
 }
 
+// lockInTx is the clause that locks rows t in a transaction; empty outside of one.
+func (store *Store) lockInTx() string {
+	if store.IsTransaction() {
+		return store.Dialect.Lock
+	}
+	return ""
+}
+
 // forCredentials returns store with the connections that are reserved for looking up credentials.
 func (store *Store) forCredentials() *Store { return NewStore(store.ForCredentials(), store.enqueue) }

@@ -168,10 +168,8 @@ func (store *Store) addWorkspace(ctx context.Context, w *account.Workspace) erro
 		db.Micros(w.UpdatedAt)); err != nil {
 		return store.slugTaken(err)
 	}
-	for _, m := range w.Members {
-		if err := store.saveMember(ctx, w, m); err != nil {
-			return err
-		}
+	if err := store.saveMembers(ctx, w, slices.Collect(maps.Values(w.Members))...); err != nil {
+		return err
 	}
 	store.Forget()
 	return store.Record(ctx, w.RecordedAt(w.Revision, string(w.ID)))
@@ -212,13 +210,14 @@ func (store *Store) SaveWorkspace(ctx context.Context, w *account.Workspace) err
 		w.Slug, w.Name, w.Revision, db.Micros(w.UpdatedAt), db.Micros(w.DeletedAt), w.Org, w.ID); err != nil {
 		return store.slugTaken(err)
 	}
+	var changes []account.Member
 	for _, m := range w.Members {
-		if store.IsMemberStored(w, m) {
-			continue
+		if !store.IsMemberStored(w, m) {
+			changes = append(changes, m)
 		}
-		if err := store.saveMember(ctx, w, m); err != nil {
-			return err
-		}
+	}
+	if err := store.saveMembers(ctx, w, changes...); err != nil {
+		return err
 	}
 	if err := store.savePowers(ctx, slices.Collect(maps.Values(w.Powers))...); err != nil {
 		return err

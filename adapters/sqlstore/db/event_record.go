@@ -12,15 +12,14 @@ import (
 // the events part of a chain later.
 func (db *DB) Record(ctx context.Context, events []event.Event) error {
 	writes, err := db.EventWrites(events)
-	if err != nil {
+	if err != nil || len(writes) == 0 {
 		return err
 	}
-	for _, w := range writes {
-		if err := db.Run(ctx, w); err != nil {
-			return err
-		}
+	rows := make([][]any, len(writes))
+	for i, w := range writes {
+		rows[i] = w.Args
 	}
-	return nil
+	return db.InsertAll(ctx, writes[0].Query, "", rows)
 }
 
 // RecordedColumns are the columns of an event that is recorded, in the order of its values.

@@ -109,16 +109,20 @@ func Directory(t *testing.T, open Opener) {
 	must(t, a.DirectoryGroups.AddGroup(ctx, by, group))
 	unsettledText := func(rules string) (names string) {
 		t.Helper()
-		found, err := a.DirectoryUsers.Unsettled(ctx, org, rules, 10)
+		ids, err := a.DirectoryUsers.Unsettled(ctx, org, rules, 10)
 		must(t, err)
+		assert.Equal(t, "sorted", slices.IsSorted(ids), true)
+		found, err := a.DirectoryUsers.Several(ctx, org, ids)
+		must(t, err)
+		assert.Equal(t, "number", len(found), len(ids))
 		for _, u := range found {
 			in := make([]string, len(u.Groups))
 			for i, g := range u.Groups {
 				in[i] = g.Name
 			}
 			names += fmt.Sprintf("%s%v ", strings.ToLower(u.UserName[:3]), in)
-			must(t, a.DirectoryUsers.Settle(ctx, by, &u, rules))
 		}
+		must(t, a.DirectoryUsers.Settle(ctx, by, found, rules))
 		return names
 	}
 	t.Run("a group has people of the directory, and says whose roles have to follow", func(t *testing.T) {
@@ -178,7 +182,7 @@ func Directory(t *testing.T, open Opener) {
 		wantErr(t, a.DirectoryGroups.AddGroup(ctx, by, &twin), account.ErrDirectoryGroupExists)
 	})
 	t.Run("a change of groups that came after a user was read is still to be settled", func(t *testing.T) {
-		read, err := a.DirectoryUsers.User(ctx, org, bob.ID)
+		read, err := a.DirectoryUsers.Several(ctx, org, []identity.UserID{bob.ID, "usr_absent"})
 		must(t, err)
 		_, err = a.DirectoryGroups.UpdateGroup(ctx, org, group.ID, func(g *account.DirectoryGroup) error {
 			return g.Change(by, "Makers", "", nil)
@@ -197,6 +201,11 @@ func Directory(t *testing.T, open Opener) {
 		must(t, a.DirectoryUsers.SaveUser(ctx, by, &goneUser))
 		_, err = a.DirectoryUsers.User(ctx, org, bob.ID)
 		wantErr(t, err, account.ErrDirectoryUserNotFound)
+		for org, ids := range map[identity.OrgID][]identity.UserID{org: {bob.ID}, a.Orgs[1]: {ann.ID}} {
+			several, err := a.DirectoryUsers.Several(ctx, org, ids)
+			must(t, err)
+			assert.Equal(t, "found", len(several), 0)
+		}
 		second, err := a.DirectoryUsers.UserNamed(ctx, org, "BOB@dir.example")
 		if err != nil || second.RemovedAt.IsZero() || second.Active {
 			t.Errorf("%+v, %v", second, err)

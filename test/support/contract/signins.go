@@ -16,7 +16,7 @@ import (
 
 const issuer, otherIssuer = "https://issuer.example", "https://another.example"
 
-// SignIns is the suite for ports.Users.SignedIn and SignIn.
+// SignIns is the suite for ports.Users.SignedIn, SignIn and SignInLinked.
 func SignIns(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("SignedIn", func(t *testing.T) { signedIn(t, a) })
@@ -26,6 +26,7 @@ func SignIns(t *testing.T, open Opener) {
 	t.Run("SignIn under rules", func(t *testing.T) { signsInUnderRules(t, a) })
 	t.Run("SignIn at two issuers", func(t *testing.T) { signsInAtTwoIssuers(t, a) })
 	t.Run("SignIn by invitation", func(t *testing.T) { signsUpByInvitation(t, a) })
+	t.Run("SignInLinked", func(t *testing.T) { signsInTogether(t, a) })
 	t.Run("sign-ins at once", func(t *testing.T) { signInsRace(t, a) })
 }
 
