@@ -124,9 +124,10 @@ func NewBind(pool ports.Stores, e External) Bind {
 			Sessions: sessions.NewService(s.Atomic, s.Sessions, s.Keys, s.Users, e.Mails.Mailer, e.Notes),
 			Passkeys: sessions.NewPasskeys(s.Atomic, s.Passkeys, e.Challenges, e.Authenticators, e.Mails.Mailer,
 				e.Notes),
-			Tickets:      sessions.NewTickets(s.Tickets),
-			Groups:       accounts.NewGroups(s.Groups),
-			Directory:    accounts.NewDirectory(s.Atomic, s.DirectoryStores, e.Mails.Mailer, unsettled),
+			Tickets: sessions.NewTickets(s.Tickets),
+			Groups:  accounts.NewGroups(s.Groups),
+			Directory: accounts.NewDirectory(
+				s.Atomic, s.DirectoryStores, s.Workspaces, e.Notes, e.Mails.Mailer, unsettled),
 			Notices:      accounts.NewSecurityNotices(s.Atomic, s.Users, e.Mails.Mailer, e.Orgs),
 			KeyUsage:     keyUsage,
 			SessionUsage: sessionUsage,

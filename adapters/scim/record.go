@@ -32,7 +32,7 @@ func (h *Handler) record(r *http.Request, w *response) {
 	if location := w.Header().Get("Location"); request.Subject == "" {
 		_, request.Subject = resourceOf(strings.TrimPrefix(location, strings.TrimSuffix(c.base, Path)))
 	}
-	if err := h.users.directory.Record(ctx, c.by, request); err != nil {
+	if err := h.users.directory.Record(ctx, c.by, c.org, request); err != nil {
 		h.users.log.ErrorContext(ctx, "what a directory sent could not be recorded", "err", err)
 	}
 }

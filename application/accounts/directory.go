@@ -16,6 +16,8 @@ type Directory struct {
 	users      ports.DirectoryUsers
 	groups     ports.DirectoryGroups
 	requests   ports.DirectoryRequests
+	workspaces ports.Workspaces
+	notes      ports.Notes
 	mailer     ports.Mailer
 	unfinished Unfinished
 }
@@ -24,9 +26,11 @@ type Directory struct {
 type Unfinished chan struct{}
 
 // NewDirectory returns the use cases on these stores.
-func NewDirectory(atomic ports.Atomic, s ports.DirectoryStores, m ports.Mailer, u Unfinished) *Directory {
+func NewDirectory(
+	atomic ports.Atomic, s ports.DirectoryStores, w ports.Workspaces, n ports.Notes, m ports.Mailer, u Unfinished,
+) *Directory {
 	return &Directory{atomic: atomic, users: s.DirectoryUsers, groups: s.DirectoryGroups,
-		requests: s.DirectoryRequests, mailer: m, unfinished: u}
+		requests: s.DirectoryRequests, workspaces: w, notes: n, mailer: m, unfinished: u}
 }
 
 // Left returns the channel that has a value if a request has left people to settle.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/application/accounts"
 	"github.com/atrium-hq/atrium/domain/account"
+	"github.com/atrium-hq/atrium/domain/event"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/ports"
@@ -17,17 +18,33 @@ import (
 )
 
 func TestOperatorsSeeWhatTheDirectorySent(t *testing.T) {
-	store := mocks.NewMockDirectoryRequests(gomock.NewController(t))
-	s := accounts.NewDirectory(nil, ports.DirectoryStores{DirectoryRequests: store}, nil, nil)
+	c := gomock.NewController(t)
+	store, workspaces, notes := mocks.NewMockDirectoryRequests(c), mocks.NewMockWorkspaces(c), mocks.NewMockNotes(c)
+	s := accounts.NewDirectory(nil, ports.DirectoryStores{DirectoryRequests: store}, workspaces, notes, nil, nil)
+	org := &identity.Org{ID: "org", ClaimRules: []identity.ClaimRule{
+		{Issuer: identity.SCIMIssuer, Workspace: "acme", Role: identity.Member},
+		{Issuer: identity.SCIMIssuer, Workspace: "absent", Role: identity.Member},
+		{Issuer: "https://issuer", Workspace: "other", Role: identity.Member},
+	}}
 	operator := identity.Actor{Org: "org", User: "op", Operator: true, Ceiling: identity.Owner, At: now}
-	t.Run("a request is recorded beside a thousand others", func(t *testing.T) {
+	t.Run("a refusal is recorded beside a thousand others, and noted where the directory's rules lead", func(t *testing.T) {
+		workspaces.EXPECT().Find(t.Context(), identity.OrgID("org"), "absent").Return(nil, identity.ErrWorkspaceNotFound)
+		workspaces.EXPECT().Find(t.Context(), identity.OrgID("org"), "acme").Return(&account.Workspace{ID: "wsp_1"}, nil)
+		var note event.Note
+		notes.EXPECT().Note(t.Context(), gomock.Any()).Do(func(_ any, n event.Note) { note = n })
 		var got *account.DirectoryRequest
 		store.EXPECT().Add(t.Context(), gomock.Any(), gomock.Any(), 1000).Do(
 			func(_, _ any, r *account.DirectoryRequest, _ int) { got = r })
 		by := identity.System("org", "", "req_1", now)
-		require.NoError(t, s.Record(t.Context(), by, account.DirectoryRequest{Token: 1, Status: 409}))
+		require.NoError(t, s.Record(t.Context(), by, org, account.DirectoryRequest{Token: 1, Status: 409}))
+		assert.Equal(t, "noted", note.Type+" "+note.Subject, "directory.refused wsp_1")
 		assert.Equal(t, "org", got.Org, "org")
 		assert.Equal(t, "outcome", got.Outcome, account.DirectoryRefused)
+	})
+	t.Run("what was accepted is not noted", func(t *testing.T) {
+		store.EXPECT().Add(t.Context(), gomock.Any(), gomock.Any(), 1000)
+		by := identity.System("org", "", "req_2", now)
+		require.NoError(t, s.Record(t.Context(), by, org, account.DirectoryRequest{Token: 1, Status: 200}))
 	})
 	t.Run("an operator lists those of seven days", func(t *testing.T) {
 		want := account.DirectoryRequestPage{Items: []account.DirectoryRequest{{ID: "drq_1"}}}

@@ -101,7 +101,7 @@ func newDirecting(t *testing.T) *directing {
 		})
 	s.Directory = accounts.NewDirectory(atomic, ports.DirectoryStores{
 		DirectoryUsers: s.store, DirectoryGroups: mocks.NewMockDirectoryGroups(c),
-	}, mocks.NewMockMailer(c), nil)
+	}, nil, nil, mocks.NewMockMailer(c), nil)
 	return s
 }
 

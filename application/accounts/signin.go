@@ -14,11 +14,12 @@ import (
 // from the claims if necessary. If it creates an account although another one has the claims' address
 // and cannot be joined, apart is that other account. by is the system. Returns the errors of
 // account.SignIn.Settle.
-// The audit trail notes the sign-in.
+// The audit trail notes the sign-in, and in workspaces that rules for the issuer name, ErrSignUpClosed and
+// ErrClaimMissing.
 func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.Org,
 	c account.Claims) (p *account.Person, unlinked *account.User, err error) {
 	if len(c.Missing(org)) > 0 { // Settle would return it too, but after loading data
-		return nil, nil, account.ErrClaimMissing
+		return nil, nil, s.noteRefusedSignIn(ctx, by, org, c.Issuer, account.ErrClaimMissing)
 	}
 	defer func() {
 		if err == nil {
@@ -40,7 +41,7 @@ func (s *Service) SignIn(ctx context.Context, by identity.Actor, org *identity.O
 		return in.Settle(by)
 	})
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, s.noteRefusedSignIn(ctx, by, org, c.Issuer, err)
 	}
 	hasJoined, err := s.capture(ctx, by, org, p, c)
 	if hasJoined && err == nil {

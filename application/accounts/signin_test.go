@@ -56,6 +56,24 @@ func TestSignIn(t *testing.T) {
 			t.Errorf("noted %+v", *s.noted)
 		}
 	})
+	t.Run("a stranger is refused, which is noted where the issuer's rules lead", func(t *testing.T) {
+		for _, missing := range []error{account.ErrSignUpClosed, account.ErrClaimMissing} {
+			s, open := newEnv(t), *org
+			if missing == account.ErrClaimMissing {
+				open.Issuers = []identity.Issuer{{URL: issuer, Require: []identity.ClaimValue{{Claim: "staff"}}}}
+			} else {
+				signedIn(s, nil, account.ErrUserNotFound)
+				s.users.EXPECT().SignIn(s.ctx, identity.OrgID("org"), gomock.Any(), gomock.Any()).Return(nil, missing)
+			}
+			s.workspaces.EXPECT().Find(s.ctx, identity.OrgID("org"), "acme-slug").Return(acme(), nil)
+			_, _, err := s.SignIn(s.ctx, system, &open, claims)
+			require.ErrorIs(t, err, missing)
+			if n := *s.noted; len(n) != 1 || n[0].Type != "sign_in.refused" || n[0].Subject != "acme" ||
+				!n[0].IsRecordable() {
+				t.Errorf("%v: noted %+v", missing, n)
+			}
+		}
+	})
 	for name, tt := range map[string]struct {
 		known   func() *account.Person // nil: no one
 		linked  bool

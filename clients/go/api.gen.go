@@ -1963,6 +1963,13 @@ const (
 	DirectoryOutcomeRefused DirectoryOutcome = "refused"
 )
 
+// DirectoryRefusedData is a type of the API. The data of directory.refused: A request of the directory was
+// refused, which manages people by SCIM.
+type DirectoryRefusedData struct {
+	Resource string `json:"resource"`
+	Reason   string `json:"reason"`
+}
+
 // DirectoryRequest is a type of the API.
 type DirectoryRequest struct {
 	ID string `json:"id"`
@@ -5377,6 +5384,13 @@ type SignInProvider struct {
 	URL string `json:"url"`
 }
 
+// SignInRefusedData is a type of the API. The data of sign_in.refused: Someone with a genuine token of an issuer
+// has no account, and was refused.
+type SignInRefusedData struct {
+	Issuer string `json:"issuer"`
+	Reason string `json:"reason"`
+}
+
 // SkippedPrompt is a type of the API.
 type SkippedPrompt struct {
 	// The path of the file, or the name in Langfuse.
@@ -6935,6 +6949,7 @@ const (
 	EventTypeCreditPackExpired                 = "credit_pack.expired"
 	EventTypeCreditPackPurchased               = "credit_pack.purchased"
 	EventTypeCreditPackRequested               = "credit_pack.requested"
+	EventTypeDirectoryRefused                  = "directory.refused"
 	EventTypeDisputeClosed                     = "dispute.closed"
 	EventTypeDisputeOpened                     = "dispute.opened"
 	EventTypeEmbedTokenCreated                 = "embed_token.created"
@@ -7001,6 +7016,7 @@ const (
 	EventTypeSessionDeviceAdded                = "session.device_added"
 	EventTypeSessionEnded                      = "session.ended"
 	EventTypeSessionStarted                    = "session.started"
+	EventTypeSignInRefused                     = "sign_in.refused"
 	EventTypeSourceAttached                    = "source.attached"
 	EventTypeSourceDetached                    = "source.detached"
 	EventTypeSourceDrifted                     = "source.drifted"
@@ -7140,6 +7156,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(CreditPackPurchasedData)
 	case EventTypeCreditPackRequested:
 		data = new(CreditPackRequestedData)
+	case EventTypeDirectoryRefused:
+		data = new(DirectoryRefusedData)
 	case EventTypeDisputeClosed:
 		data = new(DisputeClosedData)
 	case EventTypeDisputeOpened:
@@ -7272,6 +7290,8 @@ func (e *Event) Typed() (any, error) {
 		data = new(SessionEndedData)
 	case EventTypeSessionStarted:
 		data = new(SessionStartedData)
+	case EventTypeSignInRefused:
+		data = new(SignInRefusedData)
 	case EventTypeSourceAttached:
 		data = new(SourceAttachedData)
 	case EventTypeSourceDetached:

@@ -18,10 +18,11 @@ type Note struct {
 	Workspaces []identity.WorkspaceID // an event is written in each
 	Scope      []string               // notes with the same org, type, actor and scope are equal
 	Until      time.Time              // no equal note is written before; the same for all notes of one period
+	BySystem   bool                   // By may be the system
 }
 
 // IsRecordable reports whether n leads to any event.
-func (n *Note) IsRecordable() bool { return len(n.Workspaces) > 0 && !n.By.IsSystem() }
+func (n *Note) IsRecordable() bool { return len(n.Workspaces) > 0 && (n.BySystem || !n.By.IsSystem()) }
 
 // Key returns the same value for equal notes.
 func (n *Note) Key() [sha256.Size]byte {

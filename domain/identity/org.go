@@ -3,6 +3,7 @@ package identity
 import (
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -48,6 +49,21 @@ func (o *Org) CapturesOf(email string) (all []Capture) {
 		}
 	}
 	return all
+}
+
+// maxRuled is the number of workspaces that RuledBy returns at most.
+const maxRuled = 20
+
+// RuledBy returns the slugs of workspaces that the rules for an issuer name, sorted: at most maxRuled.
+func (o *Org) RuledBy(issuer string) (slugs []string) {
+	for _, r := range o.ClaimRules {
+		if r.Issuer == issuer && r.Workspace != "" {
+			slugs = append(slugs, r.Workspace)
+		}
+	}
+	slices.Sort(slugs)
+	slugs = slices.Compact(slugs)
+	return slugs[:min(len(slugs), maxRuled)]
 }
 
 // Provider returns the issuer of a client's name.

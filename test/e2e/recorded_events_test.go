@@ -43,7 +43,8 @@ const refused = "refused-"
 func (h *testWorkspace) testNothingRecorded(t *testing.T) {
 	t.Helper()
 	rows, err := h.db.QueryContext(t.Context(), `SELECT request_id, type, data FROM recorded_events
-		WHERE request_id LIKE '`+refused+`%' AND type NOT IN ('access.refused', 'api_key.refused', 'user.signed_in')`)
+		WHERE request_id LIKE '`+refused+`%' AND type NOT IN ('access.refused', 'api_key.refused', 'user.signed_in',
+		'sign_in.refused')`)
 	require.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {

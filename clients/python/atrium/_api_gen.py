@@ -2507,6 +2507,16 @@ DeviceKind = Union[Literal["web", "desktop", "mobile", "api"], str]
 DirectoryOutcome = Union[Literal["read", "changed", "refused"], str]
 
 
+class DirectoryRefusedData(TypedDict):
+    """The data of directory.refused: A request of the directory was refused, which manages people by SCIM."""
+
+    resource: str
+    """"""
+
+    reason: str
+    """"""
+
+
 class DirectoryRequest(TypedDict):
     """A type of the API."""
 
@@ -7513,6 +7523,18 @@ class SignInProvider(TypedDict):
     """
 
 
+class SignInRefusedData(TypedDict):
+    """The data of sign_in.refused: Someone with a genuine token of an issuer has no account, and was
+    refused.
+    """
+
+    issuer: str
+    """"""
+
+    reason: str
+    """"""
+
+
 class SkippedPrompt(TypedDict):
     """A type of the API."""
 
@@ -10238,6 +10260,13 @@ class CreditPackRequestedEvent(_EventBase):
     data: CreditPackRequestedData
 
 
+class DirectoryRefusedEvent(_EventBase):
+    """An event of the type directory.refused."""
+
+    type: Literal["directory.refused"]
+    data: DirectoryRefusedData
+
+
 class DisputeClosedEvent(_EventBase):
     """An event of the type dispute.closed."""
 
@@ -10700,6 +10729,13 @@ class SessionStartedEvent(_EventBase):
     data: SessionStartedData
 
 
+class SignInRefusedEvent(_EventBase):
+    """An event of the type sign_in.refused."""
+
+    type: Literal["sign_in.refused"]
+    data: SignInRefusedData
+
+
 class SourceAttachedEvent(_EventBase):
     """An event of the type source.attached."""
 
@@ -11094,6 +11130,7 @@ KnownEvent = Union[
     CreditPackExpiredEvent,
     CreditPackPurchasedEvent,
     CreditPackRequestedEvent,
+    DirectoryRefusedEvent,
     DisputeClosedEvent,
     DisputeOpenedEvent,
     EmbedTokenCreatedEvent,
@@ -11160,6 +11197,7 @@ KnownEvent = Union[
     SessionDeviceAddedEvent,
     SessionEndedEvent,
     SessionStartedEvent,
+    SignInRefusedEvent,
     SourceAttachedEvent,
     SourceDetachedEvent,
     SourceDriftedEvent,

@@ -2065,6 +2065,14 @@ export type DeviceKind = 'web' | 'desktop' | 'mobile' | 'api' | (string & {})
 /** Whether the request only read, was carried out, or was refused. */
 export type DirectoryOutcome = 'read' | 'changed' | 'refused' | (string & {})
 
+/** The data of directory.refused: A request of the directory was refused, which manages people by SCIM. */
+export type DirectoryRefusedData = {
+  /**  */
+  resource: string
+  /**  */
+  reason: string
+}
+
 /**  */
 export type DirectoryRequest = {
   /**  */
@@ -6036,6 +6044,14 @@ export type SignInProvider = {
   url: string
 }
 
+/** The data of sign_in.refused: Someone with a genuine token of an issuer has no account, and was refused. */
+export type SignInRefusedData = {
+  /**  */
+  issuer: string
+  /**  */
+  reason: string
+}
+
 /**  */
 export type SkippedPrompt = {
   /** The path of the file, or the name in Langfuse. */
@@ -7924,6 +7940,7 @@ export type EventData = {
   'credit_pack.expired': CreditPackExpiredData
   'credit_pack.purchased': CreditPackPurchasedData
   'credit_pack.requested': CreditPackRequestedData
+  'directory.refused': DirectoryRefusedData
   'dispute.closed': DisputeClosedData
   'dispute.opened': DisputeOpenedData
   'embed_token.created': EmbedTokenCreatedData
@@ -7990,6 +8007,7 @@ export type EventData = {
   'session.device_added': SessionDeviceAddedData
   'session.ended': SessionEndedData
   'session.started': SessionStartedData
+  'sign_in.refused': SignInRefusedData
   'source.attached': SourceAttachedData
   'source.detached': SourceDetachedData
   'source.drifted': SourceDriftedData

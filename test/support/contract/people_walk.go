@@ -31,7 +31,7 @@ func PeopleWalk(t *testing.T, open Opener) {
 	a := open(t)
 	w := &peopleWalk{T: t, a: a, at: time.Now().UTC().Truncate(time.Microsecond), people: map[string]*walkedPerson{}}
 	w.org = &identity.Org{ID: a.Orgs[0], AcceptURL: "https://app.example/{token}", SCIM: &identity.SCIM{}}
-	w.directory = accounts.NewDirectory(a.Atomic, a.DirectoryStores, nil, nil)
+	w.directory = accounts.NewDirectory(a.Atomic, a.DirectoryStores, a.Workspaces, nil, nil, nil)
 	w.groups = accounts.NewGroups(a.Groups)
 	w.service = accounts.NewService(a.Atomic, a.AccountStores, accounts.Deps{
 		Events: a.Events, Notes: a.Notes(), GatewayAccount: func(identity.OrgID) string { return "" },
