@@ -5,6 +5,7 @@ import { t } from '../text'
 import { words } from '../text/people'
 import { Button, Loading, Pill, Problem, When } from '../ui/basics'
 import { Dialog } from '../ui/overlays'
+import { browserOf } from './browser'
 
 type Shown = Pick<PersonAccess, 'workspaces' | 'truncated'> & Partial<PersonAccess>
 
@@ -30,7 +31,7 @@ function Powers({ id, load }: { id: string; load: () => PromiseLike<Shown> }) {
       {a?.operator && <p><Pill tone="mark">{words.operator}</Pill> {a.operator_sources?.map(sourceText).join(', ')}</p>}
       {a?.workspaces.map((w) => <OneWorkspace key={w.workspace_id} access={w} />)}
       {a && a.workspaces.length === 0 && <p>{words.noWorkspace}</p>}
-      <Items title={words.sessions} items={a?.sessions} item={(s) => <>{s.source} <span className="text-soft">{s.user_agent}</span> <When at={s.last_seen_at} /></>} />
+      <Items title={words.sessions} items={a?.sessions} item={(s) => <><span title={s.user_agent}>{browserOf(s.user_agent)}</span> <Pill>{s.source}</Pill> <When at={s.last_seen_at} /></>} />
       <Items title={words.passkeys} items={a?.passkeys} item={(k) => <>{k.host} <When at={k.created_at} /></>} />
     </>
   )
@@ -54,7 +55,7 @@ function Items<T extends { id: string }>({ title, items, item }: { title: string
   return (
     <>
       <h4 className="mt-2 mb-0 text-xs font-medium">{title}</h4>
-      <ul className="m-0 ps-5">{items.map((one, i) => <li key={one.id + String(i)} className="break-words">{item(one)}</li>)}</ul>
+      <ul className="m-0 ps-5">{items.map((one, i) => <li key={one.id + String(i)} className="mt-1 break-words">{item(one)}</li>)}</ul>
     </>
   )
 }

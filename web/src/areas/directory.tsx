@@ -38,9 +38,9 @@ export function Directory() {
               title: words.request, narrow: true, text: (r) => `${r.method} ${r.resource}`,
               cell: (r) => <><code className="text-xs">{r.method}</code> {r.resource} <Pill tone={r.outcome === 'refused' ? 'bad' : 'plain'}>{r.status}</Pill></>,
             },
-            { title: words.attributes, text: (r) => r.attributes.join(' '), cell: (r) => <span className="text-xs">{r.attributes.join(', ')}</span> },
-            { title: words.reason, text: (r) => r.detail ?? '', cell: (r) => <>{r.code && <code className="text-xs">{r.code}</code>} {r.detail}</> },
-            { title: words.id, text: (r) => r.resource_id ?? '', cell: (r) => <code className="text-xs break-all">{r.resource_id}</code> },
+            { title: words.attributes, text: (r) => r.attributes.join(' '), cell: (r) => r.attributes.length > 0 && <span className="text-xs wrap-anywhere">{r.attributes.join(', ')}</span> },
+            { title: words.reason, text: (r) => r.detail ?? '', cell: (r) => r.detail && <>{r.code && <code className="text-xs">{r.code}</code>} {r.detail}</> },
+            { title: words.id, text: (r) => r.resource_id ?? '', cell: (r) => r.resource_id && <code className="text-xs break-all">{r.resource_id}</code> },
             { title: words.token, narrow: true, text: (r) => String(r.token), cell: (r) => r.token },
           ]}
         />

@@ -60,7 +60,7 @@ export function Table<T>({ label, items, columns, id, csv }: {
                   {columns.map((c, i) => (
                     <td
                       key={c.title}
-                      className={`px-4 align-top max-sm:flex max-sm:flex-wrap max-sm:gap-x-3 max-sm:py-1
+                      className={`px-4 align-top max-sm:flex max-sm:flex-wrap max-sm:gap-x-3 max-sm:py-1 max-sm:has-[>div:empty]:hidden
                         ${c.title === t.actions ? 'py-0.5 text-end' : 'py-2'} ${c.narrow ? 'sm:whitespace-nowrap' : 'break-words'}`}
                     >
                       {i > 0 && c.title !== t.actions && <span aria-hidden="true" className="w-20 shrink-0 text-xs leading-5 text-soft sm:hidden">{c.title}</span>}
