@@ -14,7 +14,7 @@ import (
 
 const (
 	// settledAtOnce is the number of people who are settled in one transaction, for which other writers wait.
-	settledAtOnce = 100
+	settledAtOnce = 250
 
 	// settleLimit is how long a request settles people. Providers give up after 30 s or more, and then repeat it.
 	settleLimit = 5 * time.Second

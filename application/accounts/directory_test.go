@@ -190,7 +190,7 @@ func TestOnePersonWhoCannotBeSettledHoldsUpNoOther(t *testing.T) {
 	broken := errors.New("broken")
 	s.roles["ann"], s.roles["bob"] = broken, identity.ErrUnauthenticated // an operator has disabled bob
 	s.together["eve"] = true
-	s.store.EXPECT().Unsettled(gomock.Any(), identity.OrgID("org"), gomock.Any(), 100).Return(ids, nil)
+	s.store.EXPECT().Unsettled(gomock.Any(), identity.OrgID("org"), gomock.Any(), 250).Return(ids, nil)
 	s.store.EXPECT().Several(gomock.Any(), identity.OrgID("org"), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, ids []identity.UserID) (users []account.DirectoryUser, _ error) {
 			for _, id := range ids {
@@ -223,8 +223,8 @@ func TestOnePersonWhoCannotBeSettledHoldsUpNoOther(t *testing.T) {
 func TestManyPeopleAreSettledInBatches(t *testing.T) {
 	s := newDirecting(t)
 	var sizes []int
-	left := 250
-	s.store.EXPECT().Unsettled(gomock.Any(), identity.OrgID("org"), gomock.Any(), 100).AnyTimes().DoAndReturn(
+	left := 600
+	s.store.EXPECT().Unsettled(gomock.Any(), identity.OrgID("org"), gomock.Any(), 250).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, _ string, limit int) (ids []identity.UserID, _ error) {
 			for i := range min(left, limit) {
 				id := identity.UserID(strconv.Itoa(left - i))
@@ -244,7 +244,7 @@ func TestManyPeopleAreSettledInBatches(t *testing.T) {
 			sizes, left = append(sizes, len(users)), left-len(users)
 			return nil
 		})
-	if err := s.Settle(t.Context(), s.by, s.org); err != nil || !slices.Equal(sizes, []int{100, 100, 50}) {
+	if err := s.Settle(t.Context(), s.by, s.org); err != nil || !slices.Equal(sizes, []int{250, 250, 100}) {
 		t.Errorf("%d, %v", sizes, err)
 	}
 }

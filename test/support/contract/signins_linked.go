@@ -15,6 +15,8 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/prompt"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/fixture"
 )
 
@@ -82,6 +84,7 @@ func signsInTogether(t *testing.T, a Adapter) {
 			t.Errorf("%s is missing in\n%s", part, outcome[true])
 		}
 	}
+	t.Run("more people than one statement writes", func(t *testing.T) { manySignInTogether(t, a, 100) })
 	t.Run("an error undoes everything", func(t *testing.T) {
 		l := newLinked(t, a)
 		before, count := l.outcome(t, a), 0
@@ -94,6 +97,53 @@ func signsInTogether(t *testing.T, a Adapter) {
 		wantErr(t, err, errBoom)
 		same(t, "everything", l.outcome(t, a), before)
 	})
+}
+
+// manySignInTogether gives many people a role by a rule, and takes it from them.
+func manySignInTogether(t *testing.T, a Adapter, count int) {
+	t.Helper()
+	team := fixture.NewTeam(t, a.Stores, a.Orgs[0])
+	org := anyoneOf(identity.ClaimRule{Issuer: issuer, Claim: "groups", Value: "dev", Workspace: team.Workspace.Slug,
+		Role: identity.Member})
+	signIns := func(hour int, groups ...any) (all []account.SignIn) {
+		for i := range count {
+			c := claimsOf(team, fmt.Sprint("person", i))
+			c.IssuedAt, c.Raw = fixture.At.Add(time.Duration(hour)*time.Hour), map[string]any{"groups": groups}
+			all = append(all, account.SignIn{Claims: c, Org: org})
+		}
+		return all
+	}
+	must(t, a.Atomic.Atomically(t.Context(), func(tx ports.Stores) error {
+		for _, in := range signIns(1) {
+			if _, err := trySignIn(t, tx, team.Org, in); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	by := identity.System(team.Org, "", "sign-in", fixture.At.Add(2*time.Hour))
+	members := func(all []account.SignIn) (number int) {
+		t.Helper()
+		others, err := a.Users.SignInLinked(t.Context(), team.Org, all, func(in *account.SignIn) error {
+			return in.Settle(by)
+		})
+		must(t, err)
+		assert.Equal(t, "those who need SignIn", len(others), 0)
+		for _, m := range fixture.Pages(t, 100, func(q page.Query) (account.MemberPage, error) {
+			return a.Workspaces.Members(t.Context(), team.Org, team.Workspace.ID, q)
+		}) {
+			if m.ByHand == identity.NoRole {
+				number++
+			}
+		}
+		return number
+	}
+	assert.Equal(t, "members by the rule", members(signIns(2, "dev")), count)
+	assert.Equal(t, "members without it", members(signIns(3)), 0)
+	for _, kind := range []string{"member.added", "member.removed"} {
+		events := fixture.Events(t, a.Stores, team.Workspace.ID, event.Filter{Type: kind}, 2*count)
+		assert.Equal(t, kind, len(events), count)
+	}
 }
 
 func namesOf(all []account.SignIn) (names []string) {
