@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -127,8 +128,18 @@ func TestErasedPeople(t *testing.T) {
 		for _, path := range []string{"/enable", "/disable", "/erase"} {
 			operator.do(t, "POST", peoplePath+"/"+zeb.id+path, nil).problem(t, 404, "user_not_found")
 		}
+		texts := map[string]string{}
+		readFiles := func(when string) {
+			for _, name := range []string{"atrium.db", "atrium.db-wal"} {
+				if file, err := os.ReadFile(filepath.Join(r.data, name)); err == nil && engine == sqlite {
+					texts[name+when] = string(file)
+				}
+			}
+		}
+		readFiles(" of the running server")
 		r.stop(t)
-		texts := map[string]string{"the log": r.stderr.String() + r.stdout.String(), "the database": r.dump(t)}
+		readFiles("")
+		texts["the log"], texts["the database"] = r.stderr.String()+r.stdout.String(), r.dump(t)
 		if engine == sqlite {
 			archive := filepath.Join(t.TempDir(), "backup.tar.gz")
 			r.must(t, "backup", archive)
