@@ -65,6 +65,9 @@ type ChatLists interface {
 	// Members lists a template's members by user id, including its owner.
 	Members(ctx context.Context, ws identity.WorkspaceID, id chat.ID, q page.Query) (chat.MemberPage, error)
 
+	// Member returns one of Members, or chat.ErrMemberNotFound.
+	Member(ctx context.Context, ws identity.WorkspaceID, id chat.ID, user identity.UserID) (chat.Member, error)
+
 	// ConnectionUses returns live templates that reply through a connection, or through any if id is empty: those for
 	// which Template.Access(by) is at least Viewer, ordered by connection and template, newest first, at most 1,000.
 	ConnectionUses(ctx context.Context, by identity.Actor, id connection.ID) ([]chat.ConnectionUse, error)

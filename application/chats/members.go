@@ -22,6 +22,15 @@ func (s *Service) Members(ctx context.Context, by identity.Actor, id chat.ID, q 
 	return s.lists.Members(ctx, by.Workspace, id, q)
 }
 
+// Member returns one of a template's members, including its owner.
+func (s *Service) Member(ctx context.Context, by identity.Actor, id chat.ID, user identity.UserID) (chat.Member,
+	error) {
+	if _, err := s.Get(ctx, by, id); err != nil {
+		return chat.Member{}, err
+	}
+	return s.lists.Member(ctx, by.Workspace, id, user)
+}
+
 // Added is a new member. For a person from outside the workspace it has the invitation with its token,
 // which is shown only once.
 type Added struct {

@@ -31,6 +31,15 @@ func TestMembers(t *testing.T) {
 	s.expectGet(stranger)
 	_, err := s.Members(s.ctx, stranger, "ctpl", q)
 	require.ErrorIs(t, err, chat.ErrNotFound)
+	s.expectGet(viewer)
+	s.lists.EXPECT().Member(s.ctx, identity.WorkspaceID("acme"), chat.ID("ctpl"), identity.UserID("ann")).
+		Return(want.Items[0], nil)
+	if got, err := s.Member(s.ctx, viewer, "ctpl", "ann"); err != nil || got != want.Items[0] {
+		t.Errorf("Member = %+v, %v", got, err)
+	}
+	s.expectGet(stranger)
+	_, err = s.Member(s.ctx, stranger, "ctpl", "ann")
+	require.ErrorIs(t, err, chat.ErrNotFound)
 }
 
 func TestAddMember(t *testing.T) {

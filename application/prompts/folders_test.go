@@ -33,12 +33,14 @@ func TestMoveFolder(t *testing.T) {
 	for name, tt := range map[string]struct {
 		by    identity.Actor
 		found int
+		moved int // templates in the target
 		want  error
 	}{
-		"an editor moves what is in a folder":   {owner, 1, nil},
-		"a viewer may not":                      {viewer, 1, prompt.ErrForbidden},
-		"a folder that is empty moves nothing":  {viewer, 0, nil},
-		"more than 200 templates are not moved": {owner, 201, prompts.ErrFolderTooLarge},
+		"an editor moves what is in a folder":         {owner, 1, 0, nil},
+		"a viewer may not":                            {viewer, 1, 0, prompt.ErrForbidden},
+		"a folder that was moved is not moved again":  {viewer, 0, 1, nil},
+		"a folder without templates cannot be moved":  {viewer, 0, 0, prompt.ErrNothingToMove},
+		"a folder with 201 templates cannot be moved": {owner, 201, 0, prompts.ErrFolderTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newMocked(t)
@@ -47,6 +49,9 @@ func TestMoveFolder(t *testing.T) {
 				found[i] = prompt.Entry{ID: "tpl", Name: "a/Greeting"}
 			}
 			s.lists.EXPECT().Outline(s.ctx, tt.by, "a", 201).Return(found, nil)
+			if tt.found == 0 {
+				s.lists.EXPECT().Outline(s.ctx, tt.by, "b", 1).Return(make([]prompt.Entry, tt.moved), nil)
+			}
 			if tt.found == 1 {
 				s.expectUpdate(tt.by)
 				s.folders.EXPECT().Reshares(s.ctx, tt.by, "Greeting", "b/Greeting").AnyTimes()

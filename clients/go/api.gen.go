@@ -8638,6 +8638,15 @@ func (s *ChatTemplatesMembersService) Delete(ctx context.Context, templateID str
 	return sendOnly(ctx, s.client, &call{name: "chatTemplates.members.delete", method: "DELETE", path: []string{"/api/chat-templates/", templateID, "/members/", userID}}, opts)
 }
 
+// Get: Get a member.
+//
+// Requires the viewer role on the chat template.
+//
+// Errors: chat_member_not_found, chat_template_not_found, scope_required; and those that every call can have.
+func (s *ChatTemplatesMembersService) Get(ctx context.Context, templateID string, userID string, opts ...Option) (*ChatMember, error) {
+	return send[ChatMember](ctx, s.client, &call{name: "chatTemplates.members.get", method: "GET", path: []string{"/api/chat-templates/", templateID, "/members/", userID}}, opts)
+}
+
 // List: List a chat template's members.
 //
 // Requires the viewer role on the chat template. Returns the members in the order of their user ids, including
@@ -8749,6 +8758,15 @@ func (s *ChatTemplatesWorkflowsService) Attach(ctx context.Context, templateID s
 // workflow_not_attached; and those that every call can have.
 func (s *ChatTemplatesWorkflowsService) Detach(ctx context.Context, templateID string, workflowID string, opts ...Option) error {
 	return sendOnly(ctx, s.client, &call{name: "chatTemplates.workflows.detach", method: "DELETE", path: []string{"/api/chat-templates/", templateID, "/workflows/", workflowID}}, opts)
+}
+
+// Get: Get an attached workflow.
+//
+// Requires the viewer role on the chat template, whose `ETag` the response has.
+//
+// Errors: chat_template_not_found, scope_required, workflow_not_attached; and those that every call can have.
+func (s *ChatTemplatesWorkflowsService) Get(ctx context.Context, templateID string, workflowID string, opts ...Option) (*ChatWorkflow, error) {
+	return send[ChatWorkflow](ctx, s.client, &call{name: "chatTemplates.workflows.get", method: "GET", path: []string{"/api/chat-templates/", templateID, "/workflows/", workflowID}}, opts)
 }
 
 // Confirm: Confirm a connection that has no owner.
@@ -10745,7 +10763,8 @@ func (s *PromptTemplatesFoldersService) List(ctx context.Context, query PromptTe
 // Renames every template in a folder that the caller can see, all or none: `from` at the beginning of its name
 // becomes `to`. Requires the editor role on each of them, and the manager role if `from` and `to` are shared
 // with different people. Shares of folders stay with their path. Templates that the caller cannot see stay where
-// they are. A folder can have at most 200 templates.
+// they are. A folder can have at most 200 templates. If neither `from` nor `to` has templates that the caller
+// can see, `from` is refused (422). So a repeated call returns 0.
 //
 // Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
 // quota_exceeded, scope_required; and those that every call can have.

@@ -241,7 +241,12 @@ func TestWorkflows(t *testing.T) {
 
 	c = sharedTemplate()
 	require.ErrorIs(t, c.Detach(editor, nil, "workflow"), chat.ErrWorkflowNotAttached)
+	_, err = c.Workflow("workflow")
+	require.ErrorIs(t, err, chat.ErrWorkflowNotAttached)
 	c.Workflows = []chat.Workflow{{ID: "a"}, {ID: "workflow"}, {ID: "b"}}
+	found, err := c.Workflow("workflow")
+	require.NoError(t, err)
+	assert.Equal(t, "workflow", found, chat.Workflow{ID: "workflow"})
 	require.NoError(t, c.Detach(editor, revision.Match{7}, "workflow"))
 	if len(c.Workflows) != 2 || c.Workflows[1].ID != "b" || c.Revision != 8 {
 		t.Errorf("workflows %+v", c.Workflows)

@@ -58,6 +58,15 @@ func (t *Template) Detach(by identity.Actor, match revision.Match, workflow stri
 	return nil
 }
 
+// Workflow returns the attached workflow with an id, or ErrWorkflowNotAttached.
+func (t *Template) Workflow(id string) (Workflow, error) {
+	i := t.workflow(id)
+	if i < 0 {
+		return Workflow{}, ErrWorkflowNotAttached
+	}
+	return t.Workflows[i], nil
+}
+
 // sameWorkflows reports whether two lists have the same workflows, in any order.
 func sameWorkflows(a, b []Workflow) bool {
 	return slices.Equal(slices.Sorted(slices.Values(WorkflowIDs(a))), slices.Sorted(slices.Values(WorkflowIDs(b))))

@@ -29,6 +29,9 @@ type Tag struct {
 	Templates int
 }
 
+// ErrNothingToMove is the error of a move whose folder has no template that the caller sees, nor has its target.
+var ErrNothingToMove = fault.InField("/from", "not_allowed_value", "Must be a folder with templates that you can see.")
+
 // Folders returns the folders directly below parent, sorted; below the root if parent is empty. entries are templates
 // below parent. Folders that differ only in case are one, with the spelling of the first entry.
 func Folders(entries []Entry, parent string) []Folder {

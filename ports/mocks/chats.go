@@ -250,6 +250,21 @@ func (mr *MockChatListsMockRecorder) Forwarding(ctx, ws, id interface{}) *gomock
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Forwarding", reflect.TypeOf((*MockChatLists)(nil).Forwarding), ctx, ws, id)
 }
 
+// Member mocks base method.
+func (m *MockChatLists) Member(ctx context.Context, ws identity.WorkspaceID, id chat.ID, user identity.UserID) (chat.Member, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "Member", ctx, ws, id, user)
+	ret0, _ := ret[0].(chat.Member)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// Member indicates an expected call of Member.
+func (mr *MockChatListsMockRecorder) Member(ctx, ws, id, user interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Member", reflect.TypeOf((*MockChatLists)(nil).Member), ctx, ws, id, user)
+}
+
 // Members mocks base method.
 func (m *MockChatLists) Members(ctx context.Context, ws identity.WorkspaceID, id chat.ID, q page.Query) (chat.MemberPage, error) {
 	m.ctrl.T.Helper()

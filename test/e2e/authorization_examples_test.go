@@ -210,13 +210,14 @@ var examples = map[string]example{
 	"createChatMember": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.chat}, body: object{"user_id": h.program(t, "viewer").id, "role": "viewer"}}
 	}},
+	"getChatMember": {make: func(_ *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: []string{h.chat, h.author.id}}
+	}},
 	"updateChatMember":   withChatMember(object{"role": "editor"}),
 	"deleteChatMember":   withChatMember(nil),
 	"attachChatWorkflow": ofChat(nil, "hand-over"),
-	"detachChatWorkflow": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
-		h.author.do(t, "POST", chats+"/"+h.chat+"/workflows/hand-over", nil, onRed)
-		return target{ids: []string{h.chat, "hand-over"}}
-	}},
+	"getChatWorkflow":    withWorkflow,
+	"detachChatWorkflow": withWorkflow,
 
 	"createEmbedToken": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.doomedChat(t)}, body: object{"name": "Shop", "allowed_origins": []string{shop}}}

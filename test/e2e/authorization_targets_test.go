@@ -79,6 +79,12 @@ func withChatMember(body any) example {
 	}}
 }
 
+// withWorkflow is an example on an attached workflow.
+var withWorkflow = example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
+	h.author.do(t, "POST", chats+"/"+h.chat+"/workflows/hand-over", nil, onRed)
+	return target{ids: []string{h.chat, "hand-over"}}
+}}
+
 // withEmbed is an example on a new embed token.
 func withEmbed(body any) example {
 	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {

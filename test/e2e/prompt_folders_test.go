@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/atrium-hq/atrium/domain/id"
+	"github.com/atrium-hq/atrium/domain/identity"
 )
 
 const folderShares = templates + "/folders/shares"
@@ -18,7 +19,15 @@ func init() {
 	examples["getPromptFolderShare"] = ofFolderShare(nil)
 	examples["updatePromptFolderShare"] = ofFolderShare(object{"role": "editor"})
 	examples["deletePromptFolderShare"] = ofFolderShare(nil)
-	examples["movePromptFolder"] = plainly(object{"from": "nowhere", "to": "somewhere"})
+	examples["movePromptFolder"] = example{make: func(t *testing.T, h *testWorkspace, c *testCaller) target {
+		by, host := h.author, onRed
+		if c.role == identity.NoRole && c.own == identity.Owner { // in another workspace
+			by, host = c.client, c.host
+		}
+		name := id.New("f")
+		by.create(t, templates, object{"name": name + "/one", "visibility": "workspace"}, host)
+		return target{body: object{"from": "nowhere", "to": name}} // as if repeated: each caller may move nothing
+	}}
 }
 
 // ofFolderShare is an example on a new share of a folder.
@@ -67,6 +76,10 @@ func folders(t *testing.T, ann, bob *client) {
 	ann.do(t, "POST", templates+"/folders/move", object{"from": "here", "to": "over/there"}).is(t, 200).has(t,
 		map[string]string{"template_count": "2"})
 	ann.get(t, templates+"/"+one).has(t, map[string]string{"name": "over/there/a/one"})
+	ann.do(t, "POST", templates+"/folders/move", object{"from": "here", "to": "over/there"}).is(t, 200).has(t,
+		map[string]string{"template_count": "0"}) // repeated
+	ann.do(t, "POST", templates+"/folders/move", object{"from": "heer", "to": "elsewhere"}).problem(t, 422,
+		"invalid_fields").has(t, map[string]string{"errors.0.pointer": "/from", "errors.0.code": "not_allowed_value"})
 	ann.create(t, templates, object{"name": "other/two"})
 	ann.do(t, "POST", templates+"/folders/move", object{"from": "other", "to": "over/there"}).problem(t, 409,
 		"name_taken")

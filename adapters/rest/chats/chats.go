@@ -28,8 +28,10 @@ func chatOperations() []server.Operation {
 		server.Get(template+"/members", server.Query(listChatMembers)),
 		server.Post(template+"/members", server.Command(createChatMember)),
 		server.Post(template+"/members/batch", server.Command(changeChatMembers)),
+		server.Get(template+"/members/{user_id}", server.Query(getChatMember)),
 		server.Patch(template+"/members/{user_id}", server.Command(updateChatMember)),
 		server.Delete(template+"/members/{user_id}", server.Command(deleteChatMember)),
+		server.Get(template+"/workflows/{workflow_id}", server.Query(getWorkflow)),
 		server.Post(template+"/workflows/{workflow_id}", server.Command(attachWorkflow)),
 		server.Delete(template+"/workflows/{workflow_id}", server.Command(detachWorkflow)),
 	}
@@ -119,6 +121,18 @@ func deleteChat(r *server.Call) (server.Reply, error) {
 func restoreChat(r *server.Call) (server.Reply, error) {
 	t, err := r.Chats.Restore(r.Context(), r.By, chatID(r))
 	return chatReply(r, t, err)
+}
+
+func getWorkflow(r *server.Call) (server.Reply, error) {
+	t, err := r.Chats.Get(r.Context(), r.By, chatID(r))
+	if err != nil {
+		return server.Reply{}, err
+	}
+	w, err := t.Workflow(server.PathVar(r.Request, "workflow_id"))
+	if err != nil {
+		return server.Reply{}, err
+	}
+	return server.OK(toWorkflow(&w)).WithRevision(t.Revision), nil
 }
 
 func attachWorkflow(r *server.Call) (server.Reply, error) {

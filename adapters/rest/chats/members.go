@@ -38,6 +38,14 @@ func createChatMember(r *server.Call) (server.Reply, error) {
 	return out.WithRevision(addition.Member.Revision), nil
 }
 
+func getChatMember(r *server.Call) (server.Reply, error) {
+	m, err := r.Chats.Member(r.Context(), r.By, chatID(r), server.GranteeID(r))
+	if err != nil {
+		return server.Reply{}, err
+	}
+	return server.OK(toChatMember(&m)).WithRevision(m.Revision), nil
+}
+
 func updateChatMember(r *server.Call) (server.Reply, error) {
 	in, err := server.Decode[openapi.ChatMemberPatch](r)
 	if err != nil {

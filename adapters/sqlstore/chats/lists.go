@@ -162,20 +162,27 @@ func (l *Lists) Members(
 	ctx context.Context, ws identity.WorkspaceID, id chat.ID, q page.Query,
 ) (chat.MemberPage, error) {
 	var rows []memberRow
-	err := l.db.List(ctx, &rows, `
-		SELECT `+memberColumns+` FROM (
-			SELECT user_id, email, role, invited, invited_by, revision, created_at, updated_at
-			FROM chat_members WHERE template_id = ? AND workspace_id = ?
-			UNION ALL
-			SELECT owner_id, '', CAST(? AS INTEGER), FALSE, '', revision, created_at, updated_at
-			FROM chat_templates WHERE id = ? AND workspace_id = ?
-		) c LEFT JOIN users u ON u.id = c.user_id
-		WHERE c.user_id > ? ORDER BY c.user_id LIMIT ?`, id, ws, access.Owner, id, ws, q.After, q.Limit+1)
+	err := l.db.List(ctx, &rows, allMembers+`WHERE c.user_id > ? ORDER BY c.user_id LIMIT ?`,
+		id, ws, access.Owner, id, ws, q.After, q.Limit+1)
 	if err != nil {
 		return chat.MemberPage{}, err
 	}
 	found := db.Convert(rows, (*memberRow).member)
 	return page.Cut(found, q.Limit, func(m chat.Member) string { return string(m.User) }), nil
+}
+
+// Member implements ports.ChatLists.
+func (l *Lists) Member(ctx context.Context, ws identity.WorkspaceID, id chat.ID, user identity.UserID) (chat.Member,
+	error) {
+	var row memberRow
+	found, err := l.db.Get(ctx, &row, allMembers+`WHERE c.user_id = ?`, id, ws, access.Owner, id, ws, user)
+	if err == nil && !found {
+		err = chat.ErrMemberNotFound
+	}
+	if err != nil {
+		return chat.Member{}, err
+	}
+	return row.member(), nil
 }
 
 // Uses implements ports.ChatLists.

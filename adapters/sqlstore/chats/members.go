@@ -12,6 +12,15 @@ import (
 const memberColumns = `c.user_id, CASE WHEN c.invited THEN c.email ELSE COALESCE(u.email, '') END AS email,
 	COALESCE(u.name, '') AS name, c.role, c.invited, c.invited_by, c.revision, c.created_at, c.updated_at`
 
+// allMembers selects the members of a template in a workspace, including its owner.
+const allMembers = `SELECT ` + memberColumns + ` FROM (
+	SELECT user_id, email, role, invited, invited_by, revision, created_at, updated_at
+	FROM chat_members WHERE template_id = ? AND workspace_id = ?
+	UNION ALL
+	SELECT owner_id, '', CAST(? AS INTEGER), FALSE, '', revision, created_at, updated_at
+	FROM chat_templates WHERE id = ? AND workspace_id = ?
+) c LEFT JOIN users u ON u.id = c.user_id `
+
 type memberRow struct {
 	User      identity.UserID `db:"user_id"`
 	Email     string          `db:"email"`

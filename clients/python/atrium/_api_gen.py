@@ -12368,7 +12368,8 @@ class PromptTemplatesFoldersResource(Resource):
         of its name becomes `to`. Requires the editor role on each of them, and the manager role if
         `from` and `to` are shared with different people. Shares of folders stay with their path.
         Templates that the caller cannot see stay where they are. A folder can have at most 200
-        templates.
+        templates. If neither `from` nor `to` has templates that the caller can see, `from` is refused
+        (422). So a repeated call returns 0.
 
         Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached,
         prompt_template_forbidden, quota_exceeded, scope_required; and those that every call can have.
@@ -15276,6 +15277,21 @@ class ChatTemplatesWorkflowsResource(Resource):
         """
         self._caller.send("chatTemplates.workflows.detach", "DELETE", path("/api/chat-templates/{}/workflows/{}", template_id, workflow_id), options=options)
 
+    def get(
+        self,
+        template_id: str,
+        workflow_id: str,
+        **options: Unpack[Options],
+    ) -> ChatWorkflow:
+        """Get an attached workflow.
+
+        Requires the viewer role on the chat template, whose `ETag` the response has.
+
+        Errors: chat_template_not_found, scope_required, workflow_not_attached; and those that every call
+        can have.
+        """
+        return cast("ChatWorkflow", self._caller.send("chatTemplates.workflows.get", "GET", path("/api/chat-templates/{}/workflows/{}", template_id, workflow_id), options=options))
+
 
 class ChatTemplatesVersionsResource(Resource):
     """The calls of chat_templates.versions."""
@@ -15439,6 +15455,21 @@ class ChatTemplatesMembersResource(Resource):
         revision_mismatch, scope_required; and those that every call can have.
         """
         self._caller.send("chatTemplates.members.delete", "DELETE", path("/api/chat-templates/{}/members/{}", template_id, user_id), options=options)
+
+    def get(
+        self,
+        template_id: str,
+        user_id: str,
+        **options: Unpack[Options],
+    ) -> ChatMember:
+        """Get a member.
+
+        Requires the viewer role on the chat template.
+
+        Errors: chat_member_not_found, chat_template_not_found, scope_required; and those that every call
+        can have.
+        """
+        return cast("ChatMember", self._caller.send("chatTemplates.members.get", "GET", path("/api/chat-templates/{}/members/{}", template_id, user_id), options=options))
 
     def list(
         self,

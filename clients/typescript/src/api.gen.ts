@@ -9071,7 +9071,8 @@ export class PromptTemplatesFoldersResource extends Resource {
    * Renames every template in a folder that the caller can see, all or none: `from` at the beginning of its name
    * becomes `to`. Requires the editor role on each of them, and the manager role if `from` and `to` are shared
    * with different people. Shares of folders stay with their path. Templates that the caller cannot see stay
-   * where they are. A folder can have at most 200 templates.
+   * where they are. A folder can have at most 200 templates. If neither `from` nor `to` has templates that the
+   * caller can see, `from` is refused (422). So a repeated call returns 0.
    *
    * Errors: folder_too_large, invalid_fields, name_taken, plan_limit_reached, prompt_template_forbidden,
    * quota_exceeded, scope_required; and those that every call can have.
@@ -11924,6 +11925,17 @@ export class ChatTemplatesWorkflowsResource extends Resource {
   detach(templateId: string, workflowId: string, options?: Options): Promise<void> {
     return this.caller.send({ name: 'chatTemplates.workflows.detach', method: 'DELETE', path: path`/api/chat-templates/${templateId}/workflows/${workflowId}` }, options)
   }
+
+  /**
+   * Get an attached workflow.
+   *
+   * Requires the viewer role on the chat template, whose `ETag` the response has.
+   *
+   * Errors: chat_template_not_found, scope_required, workflow_not_attached; and those that every call can have.
+   */
+  get(templateId: string, workflowId: string, options?: Options): Promise<ChatWorkflow> {
+    return this.caller.send({ name: 'chatTemplates.workflows.get', method: 'GET', path: path`/api/chat-templates/${templateId}/workflows/${workflowId}` }, options)
+  }
 }
 
 /** The calls of chatTemplates.versions. */
@@ -12065,6 +12077,17 @@ export class ChatTemplatesMembersResource extends Resource {
    */
   delete(templateId: string, userId: string, options?: Options): Promise<void> {
     return this.caller.send({ name: 'chatTemplates.members.delete', method: 'DELETE', path: path`/api/chat-templates/${templateId}/members/${userId}` }, options)
+  }
+
+  /**
+   * Get a member.
+   *
+   * Requires the viewer role on the chat template.
+   *
+   * Errors: chat_member_not_found, chat_template_not_found, scope_required; and those that every call can have.
+   */
+  get(templateId: string, userId: string, options?: Options): Promise<ChatMember> {
+    return this.caller.send({ name: 'chatTemplates.members.get', method: 'GET', path: path`/api/chat-templates/${templateId}/members/${userId}` }, options)
   }
 
   /**

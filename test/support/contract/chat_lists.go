@@ -211,10 +211,21 @@ func chatMemberLists(t *testing.T, a Adapter) {
 			same(t, "roles", got, want)
 		}
 	})
+	t.Run("each is found by user id", func(t *testing.T) {
+		for user, listed := range membersOf(t, a.Stores, team.Workspace.ID, template.ID) {
+			got, err := a.ChatLists.Member(t.Context(), team.Workspace.ID, template.ID, user)
+			must(t, err)
+			same(t, "member", got, listed)
+		}
+		_, err := a.ChatLists.Member(t.Context(), team.Workspace.ID, template.ID, team.Owner.User)
+		require.ErrorIs(t, err, chat.ErrMemberNotFound)
+	})
 	t.Run("members of another workspace's template are hidden", func(t *testing.T) {
 		if got := membersOf(t, a.Stores, other.Workspace.ID, template.ID); len(got) != 0 {
 			t.Fatalf("members = %+v", got)
 		}
+		_, err := a.ChatLists.Member(t.Context(), other.Workspace.ID, template.ID, team.Peer.User)
+		require.ErrorIs(t, err, chat.ErrMemberNotFound)
 	})
 }
 
