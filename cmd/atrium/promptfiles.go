@@ -46,6 +46,7 @@ type promptFiles struct {
 	lock   lock
 	local  map[string][]byte // by path, without the ending
 	remote map[string]served
+	moves  map[string]string // the former paths of files that were moved here, by their paths; drift finds them
 }
 
 // served is a template's latest version, as a file.
@@ -157,6 +158,7 @@ const (
 	changedThere  = "changed on the server"
 	changedBoth   = "changed here and on the server"
 	newHere       = "new here"
+	movedHere     = "moved here"
 	newThere      = "new on the server"
 	deletedHere   = "deleted here"
 	deletedThere  = "deleted on the server"
@@ -172,7 +174,25 @@ func (f *promptFiles) drift() map[string]string {
 			states[name] = state
 		}
 	}
+	f.findMoves(states)
 	return states
+}
+
+// findMoves takes a new file with the content of a file that was deleted for that file at another path.
+func (f *promptFiles) findMoves(states map[string]string) {
+	deleted := map[string]string{} // paths by digest
+	for _, c := range sortedChanges(states, deletedHere) {
+		deleted[f.lock.Prompts[c.Name].Digest] = c.Name
+	}
+	f.moves = map[string]string{}
+	for _, c := range sortedChanges(states, newHere) {
+		sum := digest(f.local[c.Name])
+		if former, ok := deleted[sum]; ok {
+			f.moves[c.Name], states[c.Name] = former, movedHere
+			delete(states, former)
+			delete(deleted, sum)
+		}
+	}
 }
 
 // state compares the file, the server and the state of the last sync. It returns "" if both sides agree.

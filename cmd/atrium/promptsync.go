@@ -71,12 +71,12 @@ func (c *promptsPullCommand) Run(p *process) error {
 	}
 	defer func() { _ = files.root.Close() }()
 	states := files.drift()
-	edits := sortedChanges(states, changedHere, changedBoth, deletedHere, deletedEdited)
+	edits := sortedChanges(states, changedHere, changedBoth, movedHere, deletedHere, deletedEdited)
 	if len(edits) > 0 && !c.Force {
 		return fmt.Errorf("%s is %s: push it, or overwrite it with --force", edits[0].Name, edits[0].State)
 	}
-	changes := sortedChanges(states, changedHere, changedThere, changedBoth, newThere, deletedHere, deletedThere,
-		deletedEdited)
+	changes := sortedChanges(states, changedHere, changedThere, changedBoth, newThere, movedHere, deletedHere,
+		deletedThere, deletedEdited)
 	for _, change := range changes {
 		if _, ok := files.remote[change.Name]; ok {
 			continue
@@ -137,8 +137,9 @@ type promptsPushCommand struct {
 
 // Help implements kong.HelpProvider.
 func (promptsPushCommand) Help() string {
-	return `Creates a version of each prompt whose file was changed locally, and a prompt for each new file. Nothing
-is sent if one of these prompts was changed on the server too: pull it first. Deleted files are ignored.
+	return `Creates a version of each prompt whose file was changed locally, and a prompt for each new file. A file
+that was moved and not changed renames its prompt. Nothing is sent if one of these prompts was changed on the
+server too: pull it first. Deleted files are ignored.
 Without the setting variables, the server infers the variables from the text. All files that are wrong are
 reported; the others are sent.
 
@@ -157,13 +158,13 @@ func (c *promptsPushCommand) Run(p *process) error {
 	if conflicts := sortedChanges(states, changedBoth, deletedEdited); len(conflicts) > 0 {
 		return fmt.Errorf("%s was %s: pull it first", conflicts[0].Name, conflicts[0].State)
 	}
-	changes := sortedChanges(states, changedHere, newHere)
+	changes := sortedChanges(states, changedHere, newHere, movedHere)
 	content, mistakes := files.decoded(changes)
-	if len(mistakes) > 0 { // before anything is sent
-		return errors.Join(mistakes...)
-	}
 	var pushes []promptChange
 	for _, change := range changes {
+		if _, isValid := content[change.Name]; !isValid {
+			continue
+		}
 		err := c.send(p, files, change.Name, content[change.Name])
 		if err == nil {
 			pushes = append(pushes, change)
@@ -181,7 +182,7 @@ func (c *promptsPushCommand) Run(p *process) error {
 	return p.promptChanges(c.JSON, pushes)
 }
 
-// decoded reads the files that changed, and returns what is wrong with any of them.
+// decoded reads the files that changed, and returns what is wrong with the others.
 func (f *promptFiles) decoded(changes []promptChange) (map[string]promptfile.Prompt, []error) {
 	content, mistakes := map[string]promptfile.Prompt{}, []error{}
 	for _, change := range changes {
@@ -198,9 +199,11 @@ func (f *promptFiles) decoded(changes []promptChange) (map[string]promptfile.Pro
 		case folder != "" && !strings.HasPrefix(prompt.Name, folder+"/"):
 			err = fmt.Errorf("%s.md is not in the folder %s of the last pull", change.Name, folder)
 		}
-		if content[change.Name] = prompt; err != nil {
+		if err != nil {
 			mistakes = append(mistakes, err)
+			continue
 		}
+		content[change.Name] = prompt
 	}
 	return content, mistakes
 }
@@ -228,6 +231,7 @@ func (f *promptFiles) record(ctx context.Context, pushes []promptChange) error {
 		return err
 	}
 	for _, change := range pushes {
+		delete(f.lock.Prompts, f.moves[change.Name])
 		if s, isRemote := f.remote[change.Name]; isRemote {
 			if err := f.keep(change.Name, s); err != nil {
 				return err
@@ -246,18 +250,23 @@ type pushed struct {
 	Labels        []string `json:"labels,omitempty"`
 }
 
-// send creates a prompt version, or the prompt.
+// send creates a prompt version, or the prompt, or renames it.
 func (c *promptsPushCommand) send(p *process, files *promptFiles, key string, prompt promptfile.Prompt) error {
 	version := pushed{Content: prompt.Content, CommitMessage: c.Message, Activate: c.Activate, Labels: c.Label}
 	fields := map[string]any{"description": prompt.Description, "tags": append([]string{}, prompt.Tags...)}
 	var ignored struct{} // read again later
+	const templates = "/api/prompt-templates/"
+	if former, isMoved := files.moves[key]; isMoved {
+		path := templates + url.PathEscape(files.remote[former].id)
+		return files.client.Request(p.ctx, "PATCH", path, map[string]any{"name": prompt.Name}, &ignored)
+	}
 	current, isRemote := files.remote[key]
 	if !isRemote {
 		fields["name"], fields["type"], fields["version"] = prompt.Name, prompt.Type, version
 		return files.client.Request(p.ctx, "POST", "/api/prompt-templates", fields, &ignored)
 	}
 	version.Base = current.version
-	path := "/api/prompt-templates/" + url.PathEscape(current.id)
+	path := templates + url.PathEscape(current.id)
 	if err := files.client.Request(p.ctx, "POST", path+"/versions", version, &ignored); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -132,8 +133,27 @@ func isEmpty(raw json.RawMessage) bool {
 	return slices.Contains([]string{"", "{}", "[]", "null"}, string(raw))
 }
 
-// jsonOf returns a value as JSON on one line, without escapes that YAML does not have.
+// jsonString matches each string of a JSON text.
+var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
+// jsonOf returns a value as JSON on one line, without escapes that YAML does not have, and with the same escapes
+// however the value has them.
 func jsonOf(value any) (string, error) {
+	text, err := encoded(value)
+	return jsonString.ReplaceAllStringFunc(text, func(original string) string {
+		var content string
+		if json.Unmarshal([]byte(original), &content) != nil || strings.ContainsRune(content, utf8.RuneError) {
+			return original // half of a surrogate pair, say
+		}
+		plain, err := encoded(content)
+		if err != nil {
+			return original
+		}
+		return plain
+	}), err
+}
+
+func encoded(value any) (string, error) {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)

@@ -59,6 +59,23 @@ func same(t rapid.TB, p promptfile.Prompt) {
 	}
 }
 
+func TestStringsThatAreEscapedInOtherWaysGiveTheSameFile(t *testing.T) {
+	file := func(value string) string {
+		p := text("x")
+		p.Content.Tools, p.Content.ResponseFormat = json.RawMessage("["+value+"]"), json.RawMessage(value)
+		file, err := promptfile.Encode(p)
+		require.NoError(t, err)
+		return string(file)
+	}
+	for _, pair := range [][2]string{{`{"name":"\u00fc \u003c"}`, `{"name":"ü <"}`}, {`{"\u0061\/":"\u0022"}`, `{"a/":"\""}`},
+		{`{"a":"\ud83d\ude00"}`, `{"a":"😀"}`}} {
+		assert.Equal(t, "the file of "+pair[0], file(pair[0]), file(pair[1]))
+	}
+	if half := file(`{"a":"\ud83d"}`); !strings.Contains(half, `{"a":"\ud83d"}`) {
+		t.Errorf("half a character is lost: %s", half)
+	}
+}
+
 func TestEveryMessageIsReadAsItWasWritten(t *testing.T) {
 	line := rapid.SampledFrom([]string{"", "x", "# user", `\# system`, `\\# tool`, "# placeholder a", "---", " # user",
 		"x\r", "# user\r"})
@@ -149,6 +166,7 @@ func TestPathsStayBelowTheFolder(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
+	seen := map[string]bool{}
 	for name, want := range map[string]struct {
 		path  string
 		named bool
@@ -156,10 +174,17 @@ func TestPlace(t *testing.T) {
 		"support/greeting": {"support/greeting.md", false},
 		"a: b?":            {"", true},
 		".git/x":           {"", true},
+		"../x":             {"", true},
+		"..":               {"", true},
+		`a\b|"c"*`:         {"", true},
 		"Äpfel":            {"Äpfel.md", false},
 	} {
 		path, isNamed := promptfile.Place(name)
-		if isNamed != want.named || (!isNamed && path != want.path) || strings.ContainsAny(path, ":?") {
+		if seen[path] {
+			t.Errorf("two prompts are at %s", path)
+		}
+		seen[path] = true
+		if isNamed != want.named || (!isNamed && path != want.path) || strings.ContainsAny(path, `:?\|"*`) {
 			t.Errorf("%q is at %s, %v", name, path, isNamed)
 		}
 		if _, err := promptfile.Named(path); err != nil {

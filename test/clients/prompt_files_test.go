@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -76,6 +77,25 @@ func promptFiles(t *testing.T, home, id string, check func(...string) string, re
 	}
 	for _, name := range []string{"support/one.md", "support/two.md"} {
 		require.NoError(t, os.Remove(path(name)))
+	}
+
+	// The other files are sent, and a file that was moved keeps its prompt.
+	write("support/about.md", "How we write prompts.")
+	write(greeting, strings.Replace(read(greeting), "Dear ", "Dearest ", 1))
+	refuses("support/about.md: line 1: the file does not begin", "prompts", "push", "prompts")
+	require.NoError(t, os.Rename(path("support/about.md"), path("support/about.txt")))
+	prints("", "prompts", "diff", "prompts")
+	idOf := func(name string) string {
+		found := regexp.MustCompile(`"` + name + `": \{\s+"id": "(ptpl_\w+)"`).FindStringSubmatch(read("prompts.lock.json"))
+		return append(found, "", "")[1]
+	}
+	newID := idOf("support/new")
+	require.NoError(t, os.Rename(path("support/new.md"), path("support/sorting.md")))
+	refuses("moved here", "prompts", "pull", "prompts")
+	prints("support/sorting\tmoved here\n", "prompts", "push", "prompts")
+	prints("", "prompts", "diff", "prompts")
+	if id := idOf("support/sorting"); id == "" || id != newID || idOf("support/new") != "" {
+		t.Errorf("the prompt %s of the moved file is now %q", newID, id)
 	}
 
 	// A name that is no path has the file of the export.

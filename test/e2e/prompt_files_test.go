@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/atrium-hq/atrium/test/support/require"
 )
@@ -45,6 +46,9 @@ func files(t *testing.T, from, to *client) {
 	archive, err := zip.NewReader(strings.NewReader(first["zip"]), int64(len(first["zip"])))
 	if err != nil || len(archive.File) != 7 {
 		t.Fatalf("%d files, %v", len(archive.File), err)
+	}
+	if at := archive.File[0].Modified.UTC(); at.Format(time.DateOnly) != "1980-01-01" {
+		t.Errorf("a file in the archive is from %s", at)
 	}
 
 	// A file that is wrong keeps all others from being stored.

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/atrium-hq/atrium/adapters/rest/convert"
@@ -131,11 +132,14 @@ func (a *jsonArchive) end() error {
 	return err
 }
 
-// zipArchive has no times, so that equal prompts give equal archives.
+// zipArchive has the same time for each file, so that equal prompts give equal archives.
 type zipArchive struct{ to *zip.Writer }
 
+// earliest is the first time that a zip archive can have.
+var earliest = time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC)
+
 func (a *zipArchive) add(path string, file []byte) error {
-	w, err := a.to.CreateHeader(&zip.FileHeader{Name: path, Method: zip.Deflate})
+	w, err := a.to.CreateHeader(&zip.FileHeader{Name: path, Method: zip.Deflate, Modified: earliest})
 	if err == nil {
 		_, err = w.Write(file)
 	}
