@@ -26,7 +26,7 @@ func rolledOut(ctx context.Context, t *testing.T, s *server, owner *client) {
 	drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/prompts/"+template))
 	reads(ctx, t, "Preview of v2")
 	picks(ctx, t, "Labels…")
-	reads(ctx, t, "solved: 75.0 % of 120 reports · -15.0 % (95 %: -24.4 % to -5.4 %)")
+	reads(ctx, t, "solved: 75.0 % of 120 reports · -15.0 points (95 %: -24.4 to -5.4)")
 	reads(ctx, t, "solved: 90.0 % of 120 reports")
 	keep(ctx, t, "console-rollout")
 	owner.get(t, path+"/rollouts").has(t, map[string]string{"data.0.versions.0.version_number": "1",
@@ -55,7 +55,7 @@ func rolledOut(ctx context.Context, t *testing.T, s *server, owner *client) {
 	opensTab(ctx, t, "Compare")
 	reads(ctx, t, "What was reported about both")
 	for _, text := range []string{"Check eval", "0.85", "0.95", "needs ≥ 0.9", "90.0 % of 120 reports",
-		"75.0 % of 120 reports", "-15.0 % (95 %: -24.4 % to -5.4 %)"} {
+		"75.0 % of 120 reports", "-15.0 points (95 %: -24.4 to -5.4)"} {
 		reads(ctx, t, text)
 	}
 	keep(ctx, t, "console-compare-outcomes")

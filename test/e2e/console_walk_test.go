@@ -20,12 +20,13 @@ import (
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
-// screen is one of the console, with a text that it shows when it has loaded.
+// screen is one of the console, with a text that it shows when it has loaded. Its path can end in ?tab= and a tab.
 type screen struct{ path, shows string }
 
 // name is the screen in names of tests and pictures.
 func (item screen) name() string {
-	return regexp.MustCompile(`[a-z]+_[a-z0-9]{10,}`).ReplaceAllString(strings.ReplaceAll(item.path, "/", "-"), "one")
+	return regexp.MustCompile(`[a-z]+_[a-z0-9]{10,}`).ReplaceAllString(
+		strings.NewReplacer("/", "-", "?tab=", "-").Replace(item.path), "one")
 }
 
 var screens = []screen{
@@ -55,6 +56,20 @@ func details(t *testing.T, owner *client) (found []screen) {
 			t.Fatalf("the demo has no %s", parent.name)
 		}
 		found = append(found, screen{parent.area + "/" + all.at(fmt.Sprintf("data.%d.id", i)), parent.shows})
+	}
+	return found
+}
+
+// tabs are the tabs of details that look unlike the first one, as an owner sees them.
+func tabs(details []screen) (found []screen) {
+	for _, item := range details {
+		switch area, _, _ := strings.Cut(item.path, "/"); area {
+		case "prompts":
+			found = append(found, screen{item.path + "?tab=diff", "What was reported about both"})
+		case "chats":
+			found = append(found, screen{item.path + "?tab=languages", "Add a language"},
+				screen{item.path + "?tab=replies", "Save transcripts"})
+		}
 	}
 	return found
 }
@@ -142,8 +157,10 @@ func audited(ctx context.Context, t *testing.T, v looks, arguments string) {
 // goes leads to another screen as a link does: the page stays, and starts no script again.
 func goes(ctx context.Context, t *testing.T, path string) {
 	t.Helper()
-	drive(ctx, t, chromedp.Evaluate[chromedp.Void](
-		fmt.Sprintf(`__TSR_ROUTER__.navigate({to: '/w/default/%s'})`, path), chromedp.EvalAwaitPromise))
+	path, tab, _ := strings.Cut(path, "?tab=")
+	drive(ctx, t, chromedp.Evaluate[chromedp.Void](fmt.Sprintf(
+		`__TSR_ROUTER__.navigate({to: '/w/default/%s', search: %q ? {tab: %[2]q} : {}})`, path, tab),
+		chromedp.EvalAwaitPromise))
 }
 
 // walkthrough goes through every screen, and looks at each in some ways, and from right to left. Without any it opens
@@ -153,7 +170,8 @@ func walkthrough(t *testing.T, ctx context.Context, s *server, owner *client, ch
 	if len(checkedLooks) > 0 {
 		drive(ctx, t, chromedp.Evaluate[chromedp.Void](axe(t)))
 	}
-	all := append(details(t, owner), screens...)
+	all := details(t, owner)
+	all = slices.Concat(all, tabs(all), screens)
 	for _, screen := range all {
 		t.Run(screen.name(), func(t *testing.T) {
 			if len(checkedLooks) > 0 {

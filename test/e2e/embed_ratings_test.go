@@ -88,6 +88,10 @@ func TestAVisitorRatesAnAnswerWithAThumb(t *testing.T) {
 			[b.ariaLabel, b.ariaPressed, b.disabled]).join(' | ')`)
 	}
 	assert.Equal(t, "thumbs", thumbs(), "Helpful,false,false | Not helpful,false,false")
+	if !within[bool](ctx, t, chatRoot, `[...$.querySelectorAll('[part=thumb]')].every((b) => !b.textContent &&
+		b.querySelector('path').getBoundingClientRect().width > 10)`) {
+		t.Error("the thumbs are no pictures")
+	}
 	within[chromedp.Void](ctx, t, chatRoot, `$.querySelectorAll('[part=thumb]')[1].click()`)
 	got := drive(ctx, t, poll[map[string]any](`told.feedback`))
 	if got["helpful"] != false || got["text"] != "Where?" || got["answer"] != "Two <words>" {

@@ -147,7 +147,7 @@ function Edit({ begun, mayEdit, waits, onType, onSaved, onSavedBefore }: {
         <Input name="name" label={t.name} required maxLength={120} defaultValue={text('name', chat.name)} error={wrong.name} />
         <Input name="description" label={t.description} maxLength={500} defaultValue={text('description', chat.description)} error={wrong.description} />
         {chat.prompt
-          ? <PromptLink id={chat.prompt.prompt_template_id} />
+          ? <PromptLink id={chat.prompt.prompt_template_id} version={chat.prompt.ref} />
           : <TextArea name="instructions" label={words.instructions} rows={8} defaultValue={text('instructions', chat.instructions)} error={wrong.instructions} />}
         <TextArea name="greeting" label={words.greeting} rows={2} defaultValue={text('greeting', chat.greeting)} error={wrong.greeting} />
         <TextArea name="starters" label={words.conversationStarters} hint={words.oneInEachLine} defaultValue={text('starters', chat.conversation_starters.join('\n'))} error={wrong.conversation_starters} />
@@ -172,14 +172,14 @@ function Edit({ begun, mayEdit, waits, onType, onSaved, onSavedBefore }: {
   )
 }
 
-/** Names the prompt that has the instructions. Who may not see it reads its id. */
-function PromptLink({ id }: { id: string }) {
+/** Names the prompt that has the instructions, and which version. Who may not see the prompt reads its id. */
+function PromptLink({ id, version }: { id: string; version: string }) {
   const workspace = useWorkspace()
   const prompt = useQuery({ queryKey: ['prompt', id], queryFn: () => atrium.promptTemplates.get(id, { workspace }) })
   return (
     <p className="mb-3">
       {words.theInstructionsAreThe}{' '}
-      {prompt.data ? <Link to={`/w/${workspace}/prompts/${id}` as string}>{prompt.data.name}</Link> : <code>{id}</code>}.
+      {prompt.data ? <Link to={`/w/${workspace}/prompts/${id}` as string}>{prompt.data.name}</Link> : <code>{id}</code>} ({version}).
     </p>
   )
 }

@@ -25,8 +25,9 @@ export function figure(f: PromptFeedback) {
 /** The differences from the base version, with their intervals. */
 export function compared(f: PromptFeedback) {
   return f.differences.map((d) => {
-    const text = (x: number) => (x > 0 ? '+' : '') + (f.kind === 'number' ? x.toFixed(2) : percent(x))
-    const interval = words.differenceFromTo(text(d.difference), text(d.low), text(d.high))
+    const text = (x: number) => (x > 0 ? '+' : '') + (f.kind === 'number' ? x.toFixed(2) : (x * 100).toFixed(1))
+    const difference = f.kind === 'number' ? text(d.difference) : words.points(text(d.difference))
+    const interval = words.differenceFromTo(difference, text(d.low), text(d.high))
     return f.kind === 'choice' ? `${d.value}: ${interval}` : interval
   }).join(', ')
 }

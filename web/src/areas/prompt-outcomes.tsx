@@ -17,6 +17,7 @@ export function CheckState({ check: c, isRequired = false }: { check: VersionChe
       </Pill>
       {c?.result != null && <> <b>{c.result}</b></>}
       {c?.threshold && <span className="text-soft"> {words.needs(bounds(c.threshold))}</span>}
+      {c?.counts === false && <span className="text-soft"> · {words.doesNotCount}</span>}
     </>
   )
 }
@@ -42,18 +43,18 @@ export function Outcomes({ id, base, version }: { id: string; base: string; vers
   const reported = (f: PromptFeedback | undefined) => (f ? <><b>{figure(f)}</b> {words.ofReports(f.count.toLocaleString())}</> : '–')
   const rows = [
     {
-      id: 'reads', name: words.readsIn30Days, difference: '',
+      id: 'reads', name: words.readsIn30Days, difference: '–',
       before: outcomes.against.reads.toLocaleString(), after: outcomes.version.reads.toLocaleString(),
     },
     ...names((o) => o.checks).map((name) => ({
-      id: 'check ' + name, name: words.checkName(name), difference: '',
+      id: 'check ' + name, name: words.checkName(name), difference: '–',
       before: check(outcomes.against, name), after: check(outcomes.version, name),
     })),
     ...names((o) => o.feedback).map((name) => {
       const after = line(outcomes.version, name)
       return {
         id: 'feedback ' + name, name: words.feedbackName(name), before: reported(line(outcomes.against, name)),
-        after: reported(after), difference: after ? compared(after) : '',
+        after: reported(after), difference: (after && compared(after)) || '–',
       }
     }),
   ]

@@ -121,7 +121,7 @@ export const words = {
   transcripts: 'Transcripts',
   whatTranscriptsSend: 'A webhook gets each finished turn of visitors at once: the message, the whole answer, the site, the page, the name of the visitor if there is one, and the version of the prompt. Atrium stores none of it. Previews are not sent.',
   webhookThatGetsThem: 'Webhook that gets them',
-  visitorsAreTold: 'It takes effect at once, without a publication, and the chat tells it to visitors.',
+  visitorsAreTold: 'It takes effect at once, without a publication, and the chat tells its visitors.',
   noWebhookGetsThem: 'No webhook gets them.',
   aWebhookGetsThem: (id: string) => `The webhook ${id} gets them.`,
   adminsChooseTheWebhook: 'Managers of the chat who are admins of the workspace can choose a webhook.',

@@ -33,7 +33,7 @@ const theme = EditorView.theme({
   '.cm-selectionBackground, &.cm-focused .cm-selectionBackground': { backgroundColor: 'var(--markbg)' },
   '.cm-variable': { color: 'var(--act)', backgroundColor: 'var(--markbg)', borderRadius: '3px' },
   // Many systems have no font for the sign of CodeMirror.
-  '.cm-collapsedLines': { '&:before, &:after': { content: '"⋯"' } },
+  '.cm-collapsedLines': { background: 'var(--page) !important', color: 'var(--soft) !important', '&:before, &:after': { content: '"⋯"' } },
   '.cm-changedLine': { backgroundColor: 'var(--markbg) !important' },
   '.cm-changedText': { background: 'none !important', textDecoration: 'underline' },
   // Both texts in one column, as on a phone.

@@ -31,7 +31,7 @@ export function Spans({ label, spans }: { label: string; spans: { from: number; 
 /** Amounts, one bar each. What a bar is, its title says. */
 export function Bars({ label, bars }: { label: string; bars: { key: string; value: number; title: string; bad?: boolean }[] }) {
   const most = Math.max(...bars.map((b) => b.value), 1)
-  const step = 100 / Math.max(bars.length, 40)
+  const step = 100 / Math.max(bars.length, 30)
   return (
     <svg role="img" aria-label={label} width="100%" height="72" className="mb-3 block rtl:-scale-x-100">
       {bars.map((b, i) => {
@@ -39,7 +39,7 @@ export function Bars({ label, bars }: { label: string; bars: { key: string; valu
         return (
           <rect
             key={b.key} x={`${i * step}%`} y={70 - height} width={`${step * 0.8}%`} height={height} rx="2"
-            className={b.bad ? 'fill-bad' : 'fill-act'}
+            className={b.value === 0 ? 'fill-line' : b.bad ? 'fill-bad' : 'fill-act'}
           >
             <title>{b.title}</title>
           </rect>

@@ -63,9 +63,18 @@ const converse = (card, template, words, history, page, say, tell) => {
   } })
   // What scripts of the page get of a turn.
   const about = ({ text, answer, page_url = page(), prompt }) => ({ text, answer, conversation_id: history.conversation(), page_url, prompt })
+  // A picture, because many systems have no font with this sign.
+  const thumb = (isUp) => {
+    const [icon, path] = ['svg', 'path'].map((name) => document.createElementNS('http://www.w3.org/2000/svg', name))
+    icon.setAttribute('viewBox', '0 0 24 24')
+    path.setAttribute('d', 'M7 11l4-8c1.7 0 3 1.2 2.6 3L13 9h5.5a2 2 0 0 1 2 2.4l-1.4 7A2 2 0 0 1 17 20H7zH4v9h3')
+    if (!isUp) path.setAttribute('transform', 'rotate(180 12 12)')
+    icon.append(path)
+    return icon
+  }
   // Two buttons, of which the visitor can press one.
-  const thumbs = (turn) => [[true, '👍', words.helpful], [false, '👎', words.unhelpful]].map(([helpful, sign, label]) => make('button', {
-    type: 'button', className: 'plain', part: 'thumb', textContent: sign, ariaLabel: label, title: label,
+  const thumbs = (turn) => [[true, words.helpful], [false, words.unhelpful]].map(([helpful, label]) => make('button', {
+    type: 'button', className: 'plain', part: 'thumb', ariaLabel: label, title: label,
     ariaPressed: String(turn.helpful === helpful), disabled: turn.helpful !== undefined, onclick: () => {
       const rated = (value) => {
         history.update({ ...history.turns().find(({ id }) => id === turn.id), helpful: value })
@@ -80,7 +89,7 @@ const converse = (card, template, words, history, page, say, tell) => {
         })
       }
     },
-  }))
+  }, thumb(helpful)))
   const because = (why) => words[reasons[why] || 'failed']
   // Shows a turn, or what has changed in it.
   const draw = (turn) => {
