@@ -136,7 +136,7 @@ func NewBind(pool ports.Stores, e External) Bind {
 			Chats:        chat,
 			Embeds:       embed,
 			Replies: embeds.NewReplies(s.Replies, s.PromptFeedback, embed, chat.Effective, connect.Use,
-				e.Repliers, transcripts.Forward),
+				e.Repliers, transcripts.Forward, reads.Record),
 			EmbedUsage:  embedUsage,
 			Connections: connect,
 			Sources: sources.NewService(s.Atomic, s.SourceStores, sources.Deps{

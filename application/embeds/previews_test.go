@@ -64,6 +64,19 @@ func TestAPreviewShowsTheDraft(t *testing.T) {
 	require.ErrorIs(t, asking.Answer(t.Context(), nil), nil) // and it is not counted: the mock expects no count
 }
 
+func TestThePreviewsOfATemplateHaveADaysReplies(t *testing.T) {
+	s := newReplyStage(t, chat.Reply{})
+	_, session := preview(t, s)
+	ask := func(now time.Time) error {
+		_, err := s.Ask(t.Context(), own(now), session, embed.Question{Text: "Where?"}, unlimited)
+		return err
+	}
+	for range embed.PreviewsPerDay {
+		require.NoError(t, ask(embedAt))
+	}
+	require.ErrorIs(t, ask(embedAt), embed.ErrDailyReplies)
+}
+
 func TestAPreviewIsForAtriumsOwnPageAndEnds(t *testing.T) {
 	s := newReplyStage(t, chat.Reply{})
 	draft, session := preview(t, s)

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/embed"
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/prompt"
 	"github.com/atrium-hq/atrium/domain/webhook"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -38,7 +39,11 @@ type Replies struct {
 	repliers  Repliers
 	feedback  ports.PromptFeedback
 	forward   Forward
+	read      Read
 }
+
+// Read counts that an application has read a prompt's version.
+type Read func(by identity.Actor, versions ...prompt.VersionID)
 
 // Effective returns what a model gets, with values for variables of its prompt; key decides which version a rollout
 // chooses. Returns
@@ -52,11 +57,11 @@ type Effective func(
 // same database.
 func NewReplies(
 	counts ports.EmbedReplies, feedback ports.PromptFeedback, embeds *Service, e Effective, u UseConnection, r Repliers,
-	forward Forward,
+	forward Forward, read Read,
 ) *Replies {
 	return &Replies{
 		embeds: embeds, counts: &replyCounts{store: counts, reserved: map[countedFor]*counted{}}, effective: e, use: u,
-		repliers: r, feedback: feedback, forward: forward,
+		repliers: r, feedback: feedback, forward: forward, read: read,
 		outcomes: &outcomes{chats: map[repliedChat]replied{}, failures: map[usedToken]map[failedBy]int64{}},
 	}
 }
@@ -74,9 +79,9 @@ type Asking struct {
 	transcripts webhook.ID // which gets the turn; empty: none
 }
 
-// Ask admits a visitor's message and counts it. Everything that the endpoint gets besides the message comes from the
+// Ask admits a visitor's message and counts it, as a read of the prompt's version too. Everything that the endpoint gets besides the message comes from the
 // template and the session, not from the page. Returns embed.ErrNoReplies if the template has no reply endpoint, and
-// embed.ErrDailyReplies if the token has answered as many messages today as it may.
+// embed.ErrDailyReplies if the token, or the template's previews, have had as many replies today as they may.
 func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Question, limit Limit) (*Asking, error) {
 	pass, e, err := s.embeds.resume(ctx, v, session, limit)
 	if err != nil {
@@ -102,14 +107,19 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Ques
 			Signed: pass.Signed, Attributes: json.RawMessage(pass.Attributes), Session: pass.ID,
 			ModelName: t.Reply.Model, Question: q, Effective: effective,
 		}}
+	isCounted := true
 	if pass.Draft != "" {
-		return a, nil
+		isCounted = s.counts.own(replyTo{token: e.Token.ID}, embed.DayOf(v.At)) < embed.PreviewsPerDay
+	} else {
+		a.transcripts = t.Transcripts
+		isCounted, err = s.counts.take(ctx, &e.Token, v, pass)
 	}
-	a.transcripts = t.Transcripts
-	isCounted, err := s.counts.take(ctx, &e.Token, v, pass)
 	if err == nil && !isCounted {
 		tomorrow := v.At.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 		err = embed.ErrDailyReplies.WithRetryAfter(tomorrow.Sub(v.At))
+	}
+	if err == nil && pass.Draft == "" && effective.Prompt != nil {
+		s.read(by, effective.Prompt.Version)
 	}
 	return a, err
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/golang/mock/gomock"
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/atrium-hq/atrium/application/embeds"
 	"github.com/atrium-hq/atrium/domain/chat"
@@ -40,6 +41,7 @@ type replyStage struct {
 	transcripts webhook.ID       // of the template
 	turns       []*ports.Turn    // that were forwarded
 	lost        []func()         // of each
+	reads       []prompt.VersionID
 }
 
 func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
@@ -78,6 +80,12 @@ func newReplyStage(t *testing.T, reply chat.Reply) *replyStage {
 				t.Errorf("a turn is forwarded to %s by %+v", to, by)
 			}
 			s.turns, s.lost = append(s.turns, turn), append(s.lost, lost)
+		},
+		func(by identity.Actor, versions ...prompt.VersionID) {
+			if by.Workspace != "acme" || by.At.IsZero() {
+				t.Errorf("%+v reads", by)
+			}
+			s.reads = append(s.reads, versions...)
 		})
 	return s
 }
@@ -130,6 +138,26 @@ func TestAMessageIsAnswered(t *testing.T) {
 	if got != "There." || s.used != "con_1" {
 		t.Errorf("%q by %s", got, s.used)
 	}
+}
+
+func TestAMessageIsAReadOfThePromptsVersion(t *testing.T) {
+	s := newReplyStage(t, compatible)
+	s.expectCount(true)
+	_, err := s.ask(t.Context(), chat.Content{Instructions: "its own"})
+	require.NoError(t, err)
+	assert.Equal(t, "reads without a prompt", len(s.reads), 0)
+	for _, isCounted := range []bool{true, false} { // the last one is more than the token has for the day
+		s.version = &chat.PromptVersion{Version: "pver"}
+		s.counts.EXPECT().Count(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any(),
+			gomock.Any()).Return(map[bool]int{true: 1}[isCounted], nil)
+		_, err := s.ask(t.Context(), chat.Content{})
+		assert.Equal(t, "refused", err != nil, !isCounted)
+	}
+	assert.NoDiff(t, "reads", cmp.Diff([]prompt.VersionID{"pver"}, s.reads))
+	_, session := preview(t, s)
+	_, err = s.Ask(t.Context(), own(embedAt), session, embed.Question{Text: "Where?"}, unlimited)
+	require.NoError(t, err)
+	assert.Equal(t, "reads after a preview", len(s.reads), 1)
 }
 
 func TestVisitorsReadReasoningOnlyIfTheChatShowsIt(t *testing.T) {

@@ -10885,9 +10885,9 @@ func (s *PromptTemplatesLabelsService) Rollouts(ctx context.Context, promptTempl
 
 // List: Count reads.
 //
-// Returns how often applications read each version on each day, latest day first: by id, by name, in a resolve
-// or in a render. Reads of people in the console do not count. A read is counted within about ten seconds, and
-// kept for 400 days.
+// Returns how often applications read each version on each day, latest day first: by id, by name, in a resolve,
+// a render or a chat's runtime, or for a message of a chat's visitor. Reads of people in the console do not
+// count. A read is counted within about ten seconds, and kept for 400 days.
 //
 // Errors: prompt_template_not_found, scope_required; and those that every call can have.
 func (s *PromptTemplatesReadsService) List(ctx context.Context, promptTemplateID string, query PromptTemplatesReadsListQuery, opts ...Option) (*PromptReads, error) {

@@ -12,6 +12,9 @@ import (
 // PreviewLifetime is the time for which a preview shows a template's draft.
 const PreviewLifetime = 10 * time.Minute
 
+// PreviewsPerDay is the maximum number of replies to a template's previews in a day (UTC) on one node.
+const PreviewsPerDay = 200
+
 const previewPerMinute = 10 // sixth of the calls of each kind from an address, which is all that is known
 
 // PreviewPass returns a session for Atrium's own page, which shows the draft of t to by. It ends with the credential of

@@ -12159,8 +12159,8 @@ class PromptTemplatesReadsResource(Resource):
         """Count reads.
 
         Returns how often applications read each version on each day, latest day first: by id, by name,
-        in a resolve or in a render. Reads of people in the console do not count. A read is counted
-        within about ten seconds, and kept for 400 days.
+        in a resolve, a render or a chat's runtime, or for a message of a chat's visitor. Reads of people
+        in the console do not count. A read is counted within about ten seconds, and kept for 400 days.
 
         Errors: prompt_template_not_found, scope_required; and those that every call can have.
         """

@@ -8872,9 +8872,9 @@ export class PromptTemplatesReadsResource extends Resource {
   /**
    * Count reads.
    *
-   * Returns how often applications read each version on each day, latest day first: by id, by name, in a resolve
-   * or in a render. Reads of people in the console do not count. A read is counted within about ten seconds, and
-   * kept for 400 days.
+   * Returns how often applications read each version on each day, latest day first: by id, by name, in a
+   * resolve, a render or a chat's runtime, or for a message of a chat's visitor. Reads of people in the console
+   * do not count. A read is counted within about ten seconds, and kept for 400 days.
    *
    * Errors: prompt_template_not_found, scope_required; and those that every call can have.
    */
