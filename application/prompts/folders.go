@@ -54,7 +54,7 @@ func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to st
 		}
 		moves, err := prompt.Moves(entries, from, to)
 		if err == nil && len(moves) == 0 {
-			err = wasMoved(ctx, tx, by, to)
+			err = checkTarget(ctx, tx, by, to)
 		}
 		if err != nil {
 			return 0, nil, err
@@ -76,9 +76,9 @@ func (s *Service) MoveFolder(ctx context.Context, by identity.Actor, from, to st
 	})
 }
 
-// wasMoved returns an error unless the caller sees templates in the target: then an earlier call, which the caller
+// checkTarget returns an error unless the caller sees templates in the target: then an earlier call, which the caller
 // repeats, can have moved the folder without templates there.
-func wasMoved(ctx context.Context, tx ports.Stores, by identity.Actor, target string) error {
+func checkTarget(ctx context.Context, tx ports.Stores, by identity.Actor, target string) error {
 	entries, err := tx.PromptLists.Outline(ctx, by, strings.TrimSuffix(target, "/"), 1)
 	if err == nil && len(entries) == 0 {
 		err = prompt.ErrNothingToMove

@@ -33,7 +33,7 @@ func TestMoveFolder(t *testing.T) {
 	for name, tt := range map[string]struct {
 		by    identity.Actor
 		found int
-		moved int // templates in the target
+		rest  int // templates in the target
 		want  error
 	}{
 		"an editor moves what is in a folder":         {owner, 1, 0, nil},
@@ -50,7 +50,7 @@ func TestMoveFolder(t *testing.T) {
 			}
 			s.lists.EXPECT().Outline(s.ctx, tt.by, "a", 201).Return(found, nil)
 			if tt.found == 0 {
-				s.lists.EXPECT().Outline(s.ctx, tt.by, "b", 1).Return(make([]prompt.Entry, tt.moved), nil)
+				s.lists.EXPECT().Outline(s.ctx, tt.by, "b", 1).Return(make([]prompt.Entry, tt.rest), nil)
 			}
 			if tt.found == 1 {
 				s.expectUpdate(tt.by)

@@ -180,17 +180,19 @@ func (f *promptFiles) drift() map[string]string {
 
 // findMoves takes a new file with the content of a file that was deleted for that file at another path.
 func (f *promptFiles) findMoves(states map[string]string) {
-	deleted := map[string]string{} // paths by digest
+	removals := map[string]string{} // paths by digest
 	for _, c := range sortedChanges(states, deletedHere) {
-		deleted[f.lock.Prompts[c.Name].Digest] = c.Name
+		if _, isRemote := f.remote[c.Name]; isRemote {
+			removals[f.lock.Prompts[c.Name].Digest] = c.Name
+		}
 	}
 	f.moves = map[string]string{}
 	for _, c := range sortedChanges(states, newHere) {
 		sum := digest(f.local[c.Name])
-		if former, ok := deleted[sum]; ok {
-			f.moves[c.Name], states[c.Name] = former, movedHere
-			delete(states, former)
-			delete(deleted, sum)
+		if oldPath, ok := removals[sum]; ok {
+			f.moves[c.Name], states[c.Name] = oldPath, movedHere
+			delete(states, oldPath)
+			delete(removals, sum)
 		}
 	}
 }

@@ -256,8 +256,8 @@ func (c *promptsPushCommand) send(p *process, files *promptFiles, key string, pr
 	fields := map[string]any{"description": prompt.Description, "tags": append([]string{}, prompt.Tags...)}
 	var ignored struct{} // read again later
 	const templates = "/api/prompt-templates/"
-	if former, isMoved := files.moves[key]; isMoved {
-		path := templates + url.PathEscape(files.remote[former].id)
+	if oldPath, isMoved := files.moves[key]; isMoved {
+		path := templates + url.PathEscape(files.remote[oldPath].id)
 		return files.client.Request(p.ctx, "PATCH", path, map[string]any{"name": prompt.Name}, &ignored)
 	}
 	current, isRemote := files.remote[key]

@@ -145,11 +145,11 @@ func jsonOf(value any) (string, error) {
 		if json.Unmarshal([]byte(original), &content) != nil || strings.ContainsRune(content, utf8.RuneError) {
 			return original // half of a surrogate pair, say
 		}
-		plain, err := encoded(content)
+		result, err := encoded(content)
 		if err != nil {
 			return original
 		}
-		return plain
+		return result
 	}), err
 }
 

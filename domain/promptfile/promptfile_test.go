@@ -166,7 +166,7 @@ func TestPathsStayBelowTheFolder(t *testing.T) {
 }
 
 func TestPlace(t *testing.T) {
-	seen := map[string]bool{}
+	paths := map[string]bool{}
 	for name, want := range map[string]struct {
 		path  string
 		named bool
@@ -180,10 +180,10 @@ func TestPlace(t *testing.T) {
 		"Äpfel":            {"Äpfel.md", false},
 	} {
 		path, isNamed := promptfile.Place(name)
-		if seen[path] {
+		if paths[path] {
 			t.Errorf("two prompts are at %s", path)
 		}
-		seen[path] = true
+		paths[path] = true
 		if isNamed != want.named || (!isNamed && path != want.path) || strings.ContainsAny(path, `:?\|"*`) {
 			t.Errorf("%q is at %s, %v", name, path, isNamed)
 		}
