@@ -178,7 +178,7 @@ func (f *promptFiles) drift() map[string]string {
 	return states
 }
 
-// findMoves takes a new file with the content of a file that was deleted for that file at another path.
+// findMoves treats a new file with the content of a deleted file as that file at another path.
 func (f *promptFiles) findMoves(states map[string]string) {
 	removals := map[string]string{} // paths by digest
 	for _, c := range sortedChanges(states, deletedHere) {
