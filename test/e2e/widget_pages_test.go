@@ -87,12 +87,16 @@ func TestAConversationOutlivesItsPage(t *testing.T) {
 	chromium, shop, e := widgetSite(t, scripted(script))
 	ctx, _ := tab(t, chromium, shop+"/script")
 	drive(ctx, t, poll[object](`told.ready`))
-	t.Run("a question and what there was of its answer are there on the next page", func(t *testing.T) {
+	t.Run("a question and its partial answer are there after a reload and on the next page", func(t *testing.T) {
 		script <- stalls
 		writes(ctx, t, chatRoot, "First?")
 		showsMessages(ctx, t, "First? | Half")
+		const rest = "First? | Half | The answer was interrupted."
+		drive(ctx, t, chromedp.Evaluate[chromedp.Void](`delete told.ready; `+reload))
+		drive(ctx, t, poll[object](`told.ready`))
+		assert.Equal(t, "after a reload it shows", messagesIn(ctx, t), rest)
 		visits(ctx, t, shop+"/script?lang=en")
-		assert.Equal(t, "it shows", messagesIn(ctx, t), "First? | Half | The answer was interrupted.")
+		assert.Equal(t, "it shows", messagesIn(ctx, t), rest)
 		keep(ctx, t, "widget-interrupted")
 		checksAccessibility(ctx, t, `[...document.querySelectorAll('div')].find((d) => d.shadowRoot)`)
 		script <- "Whole"
