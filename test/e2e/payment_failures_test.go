@@ -71,7 +71,8 @@ func TestEachCallReportsHowTheGatewayFails(t *testing.T) {
 			try(failingCall{method: "POST", path: previewPath, body: object{"quantity": 2}, at: "preview"})
 			try(failingCall{method: "PATCH", path: mine, body: object{"quantity": 2}})
 			if fault == "garbage" {
-				try(failingCall{method: "POST", path: clock, body: object{"advance_seconds": 32 * 86400}, at: "subscriptions"})
+				try(failingCall{method: "POST", path: clock, body: object{"advance_seconds": 32 * 86400},
+					at: "subscriptions"})
 			}
 			try(failingCall{method: "DELETE", path: mine})
 			try(failingCall{method: "DELETE", path: payments + "/methods/" + card, isOnce: true})

@@ -33,11 +33,13 @@ orgs:
     payments:
       gateway: stripe
       return_origins: ['https://app.example.com']
-      credit_packs: [{id: pack, name: Pack, price: {amount: 500, currency: usd}, limits: {messages: 10}, gateway_price: price_pack}]
+      credit_packs:
+        - {id: pack, name: Pack, price: {amount: 500, currency: usd}, gateway_price: price_pack, limits: {messages: 1}}
       webhook_secrets: ['env:TEST_WEBHOOK_SECRET']
       stripe: {secret_key: 'env:TEST_STRIPE_KEY', publishable_key: pk_test_1, base_url: %q}
       plans:
-        - {id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, gateway_price: price_basic, limits: {messages: 10}}
+        - {id: basic, name: Basic, price: {amount: 900, currency: usd}, interval: month, gateway_price: price_basic,
+           limits: {messages: 10}}
         - {id: pro, name: Pro, price: {amount: 2900, currency: usd}, interval: month, gateway_price: price_pro}
 `, api.URL))(d)
 	}
@@ -150,7 +152,8 @@ func TestAGatewayThatMakesNoSense(t *testing.T) {
 		})
 		t.Run("a subscription that has ended before its response was read", func(t *testing.T) {
 			api.Provoke(onceChanged("/v1/subscriptions"))
-			ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: late").problem(t, 502, "gateway_error")
+			ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: late").
+				problem(t, 502, "gateway_error")
 			api.Provoke(nil)
 			api.CancelAt(api.Live(customer)[0], time.Now().Add(-time.Second))
 			ann.do(t, "POST", payments+"/subscriptions", order, "Idempotency-Key: late").

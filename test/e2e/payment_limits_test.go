@@ -38,7 +38,7 @@ func TestCardsAreNotTested(t *testing.T) {
 		})
 		t.Run("ten declines pause the payments", func(t *testing.T) {
 			cat := s.user(t, "owner", "--workspace", "third", "--operator")
-			cat.makeDefault(t, cat.card(t, "4000002760003184")) // whose bank asks the payer, so that an invoice stays open
+			cat.makeDefault(t, cat.card(t, "4000002760003184")) // whose bank asks the payer: an invoice stays open
 			pack := object{"credit_pack_id": "pack"}
 			open := cat.do(t, "POST", packPath, pack).is(t, 200).at("invoice.id")
 			card := cat.card(t, cardNumber)

@@ -101,7 +101,8 @@ func TestPayments(t *testing.T) {
 				{method: "POST", path: payments + "/subscriptions", body: plan},
 				{method: "PATCH", path: mine, body: plan}, {method: "DELETE", path: mine},
 				{method: "GET", path: clock}, {method: "POST", path: clock, body: object{"advance_seconds": 1}},
-				{method: "POST", path: confirm("seti_1"), body: object{"client_secret": "s", "card": testCard(cardNumber)}},
+				{method: "POST", path: confirm("seti_1"),
+					body: object{"client_secret": "s", "card": testCard(cardNumber)}},
 				{method: "POST", path: authenticate("seti_1"), body: object{"client_secret": "s", "success": true}},
 			} {
 				member.do(t, c.method, c.path, c.body).problem(t, 403, "billing_role_required")
