@@ -43,14 +43,6 @@ type Users interface {
 	SignIn(ctx context.Context, org identity.OrgID, s account.SignIn,
 		settle func(*account.SignIn) error) (*account.Person, error)
 
-	// SignInLinked is SignIn for many people at once, in one transaction and with few statements. all are sign-ins at
-	// one issuer. Where settle returns identity.ErrUnauthenticated, that sign-in changes nothing; another error undoes
-	// all. It returns, without settling them, the sign-ins of others, which need SignIn: people without a linked
-	// account, with an address that is not their account's, who join or leave a group of a workspace, or who are
-	// responsible for service keys or endpoints.
-	SignInLinked(ctx context.Context, org identity.OrgID, all []account.SignIn, settle func(*account.SignIn) error,
-	) (others []account.SignIn, err error)
-
 	// Link loads the user of by's org with that e-mail address (account.ErrUserNotFound if not found) and the user that
 	// the issuer's subject is linked to (nil if not found). It calls change, links the subject to the first user only,
 	// and saves what both recorded, all in one transaction.
@@ -61,6 +53,17 @@ type Users interface {
 	// Prompts.Update does.
 	Update(ctx context.Context, org identity.OrgID, id identity.UserID,
 		change func(*account.User, []account.Membership) error) (*account.User, error)
+}
+
+// LinkedSignIns signs in many people whose accounts are linked.
+type LinkedSignIns interface {
+	// SignInLinked is Users.SignIn for many people at once, in one transaction and with few statements. all are
+	// sign-ins at one issuer. Where settle returns identity.ErrUnauthenticated, that sign-in changes nothing; another
+	// error undoes all. It returns, without settling them, the sign-ins of others, which need Users.SignIn: people without a linked
+	// account, with an address that is not their account's, who join or leave a group of a workspace, or who are
+	// responsible for service keys or endpoints.
+	SignInLinked(ctx context.Context, org identity.OrgID, all []account.SignIn, settle func(*account.SignIn) error,
+	) (others []account.SignIn, err error)
 }
 
 // People stores the accounts of an org's people for operators, who enable and disable them.

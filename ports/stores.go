@@ -22,6 +22,7 @@ type Stores struct {
 // AccountStores are the stores of people, workspaces and API keys.
 type AccountStores struct {
 	Users           Users
+	LinkedSignIns   LinkedSignIns
 	People          People
 	Erasures        Erasures
 	Workspaces      Workspaces

@@ -65,8 +65,8 @@ func (s *Directory) settleBatch(
 		return len(batch), err
 	}
 	for half := range slices.Chunk(batch, (len(batch)+1)/2) {
-		more, err := s.settleBatch(ctx, by, org, half, rules)
-		failed, failure = failed+more, cmp.Or(err, failure)
+		count, err := s.settleBatch(ctx, by, org, half, rules)
+		failed, failure = failed+count, cmp.Or(err, failure)
 	}
 	return failed, failure
 }
@@ -86,7 +86,7 @@ func (s *Directory) settle(
 			all[i] = directorySignIn(org, &users[i], now)
 		}
 		settleOne := func(in *account.SignIn) error { return settleByDirectory(by, in) }
-		others, err := tx.Users.SignInLinked(ctx, by.Org, all, settleOne)
+		others, err := tx.LinkedSignIns.SignInLinked(ctx, by.Org, all, settleOne)
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,8 @@ func newDirecting(t *testing.T) *directing {
 			in.Linked = &account.User{ID: id, Org: "org"}
 			return &account.Person{User: *in.Linked}, settle(&in)
 		})
-	users.EXPECT().SignInLinked(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
+	linked := mocks.NewMockLinkedSignIns(c)
+	linked.EXPECT().SignInLinked(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, all []account.SignIn, settle func(*account.SignIn) error) (
 			others []account.SignIn, _ error,
 		) {
@@ -96,7 +97,7 @@ func newDirecting(t *testing.T) *directing {
 		func(_ context.Context, fn func(ports.Stores) error) error {
 			return fn(ports.Stores{
 				DirectoryStores: ports.DirectoryStores{DirectoryUsers: s.store},
-				AccountStores:   ports.AccountStores{Users: users, People: people},
+				AccountStores:   ports.AccountStores{Users: users, People: people, LinkedSignIns: linked},
 			})
 		})
 	s.Directory = accounts.NewDirectory(atomic, ports.DirectoryStores{

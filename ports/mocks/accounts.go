@@ -129,21 +129,6 @@ func (mr *MockUsersMockRecorder) SignIn(ctx, org, s, settle interface{}) *gomock
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SignIn", reflect.TypeOf((*MockUsers)(nil).SignIn), ctx, org, s, settle)
 }
 
-// SignInLinked mocks base method.
-func (m *MockUsers) SignInLinked(ctx context.Context, org identity.OrgID, all []account.SignIn, settle func(*account.SignIn) error) ([]account.SignIn, error) {
-	m.ctrl.T.Helper()
-	ret := m.ctrl.Call(m, "SignInLinked", ctx, org, all, settle)
-	ret0, _ := ret[0].([]account.SignIn)
-	ret1, _ := ret[1].(error)
-	return ret0, ret1
-}
-
-// SignInLinked indicates an expected call of SignInLinked.
-func (mr *MockUsersMockRecorder) SignInLinked(ctx, org, all, settle interface{}) *gomock.Call {
-	mr.mock.ctrl.T.Helper()
-	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SignInLinked", reflect.TypeOf((*MockUsers)(nil).SignInLinked), ctx, org, all, settle)
-}
-
 // SignedIn mocks base method.
 func (m *MockUsers) SignedIn(ctx context.Context, org identity.OrgID, issuer, subject string) (*account.Person, error) {
 	m.ctrl.T.Helper()
@@ -172,6 +157,44 @@ func (m *MockUsers) Update(ctx context.Context, org identity.OrgID, id identity.
 func (mr *MockUsersMockRecorder) Update(ctx, org, id, change interface{}) *gomock.Call {
 	mr.mock.ctrl.T.Helper()
 	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "Update", reflect.TypeOf((*MockUsers)(nil).Update), ctx, org, id, change)
+}
+
+// MockLinkedSignIns is a mock of LinkedSignIns interface.
+type MockLinkedSignIns struct {
+	ctrl     *gomock.Controller
+	recorder *MockLinkedSignInsMockRecorder
+}
+
+// MockLinkedSignInsMockRecorder is the mock recorder for MockLinkedSignIns.
+type MockLinkedSignInsMockRecorder struct {
+	mock *MockLinkedSignIns
+}
+
+// NewMockLinkedSignIns creates a new mock instance.
+func NewMockLinkedSignIns(ctrl *gomock.Controller) *MockLinkedSignIns {
+	mock := &MockLinkedSignIns{ctrl: ctrl}
+	mock.recorder = &MockLinkedSignInsMockRecorder{mock}
+	return mock
+}
+
+// EXPECT returns an object that allows the caller to indicate expected use.
+func (m *MockLinkedSignIns) EXPECT() *MockLinkedSignInsMockRecorder {
+	return m.recorder
+}
+
+// SignInLinked mocks base method.
+func (m *MockLinkedSignIns) SignInLinked(ctx context.Context, org identity.OrgID, all []account.SignIn, settle func(*account.SignIn) error) ([]account.SignIn, error) {
+	m.ctrl.T.Helper()
+	ret := m.ctrl.Call(m, "SignInLinked", ctx, org, all, settle)
+	ret0, _ := ret[0].([]account.SignIn)
+	ret1, _ := ret[1].(error)
+	return ret0, ret1
+}
+
+// SignInLinked indicates an expected call of SignInLinked.
+func (mr *MockLinkedSignInsMockRecorder) SignInLinked(ctx, org, all, settle interface{}) *gomock.Call {
+	mr.mock.ctrl.T.Helper()
+	return mr.mock.ctrl.RecordCallWithMethodType(mr.mock, "SignInLinked", reflect.TypeOf((*MockLinkedSignIns)(nil).SignInLinked), ctx, org, all, settle)
 }
 
 // MockPeople is a mock of People interface.

@@ -126,7 +126,7 @@ func erasedScopes(p *db.ErasedPerson) []any {
 // addStores adds the stores of accounts except ports.Erasures, which concerns all areas.
 func addStores(s *ports.Stores, store *Store) {
 	s.AccountStores = ports.AccountStores{
-		Users: &Users{store}, People: &People{store}, Workspaces: &Workspaces{store},
+		Users: &Users{store}, LinkedSignIns: &Users{store}, People: &People{store}, Workspaces: &Workspaces{store},
 		Invitations: &Invitations{store}, Captures: &Captures{store}, Groups: &Groups{store},
 		Keys: &Keys{store}, KeyRequests: &KeyRequests{store}, SecurityNotices: &SecurityNotices{store},
 	}

@@ -9,9 +9,12 @@ import (
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
 	"github.com/atrium-hq/atrium/domain/account"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/ports"
 )
 
-// SignInLinked implements ports.Users.
+var _ ports.LinkedSignIns = (*Users)(nil)
+
+// SignInLinked implements ports.LinkedSignIns.
 func (s *Users) SignInLinked(
 	ctx context.Context, org identity.OrgID, all []account.SignIn, settle func(*account.SignIn) error,
 ) (others []account.SignIn, err error) {
@@ -61,8 +64,8 @@ func (store *Store) loadLinked(
 		return nil, nil, err
 	}
 	var group identity.UserID
-	hasGroups, err := store.Get(ctx, &group, `SELECT id FROM user_groups WHERE org_id = ? AND external_id <> '' LIMIT 1`,
-		org)
+	hasGroups, err := store.Get(ctx, &group,
+		`SELECT id FROM user_groups WHERE org_id = ? AND external_id <> '' LIMIT 1`, org)
 	if err != nil {
 		return nil, nil, err
 	}

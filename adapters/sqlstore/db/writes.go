@@ -54,14 +54,15 @@ const UsesAtOnce = 500
 // insertedAtOnce is the maximum number of rows that one statement of InsertAll writes, a power of two.
 const insertedAtOnce = 64
 
-// InsertAll writes rows in a transaction. insert is a statement that ends with the values of one row; conflict is empty,
-// or the clause behind the rows. The number of rows in one statement is a power of two, so that there are few different
-// statements.
+// InsertAll writes rows in a transaction. insert is a statement that ends with the values of one row; conflict is
+// empty, or the clause behind the rows. The number of rows in one statement is a power of two, so that there are few
+// different statements.
 func (db *DB) InsertAll(ctx context.Context, insert, conflict string, rows [][]any) error {
 	for len(rows) > 0 {
 		n := min(1<<(bits.Len(uint(len(rows)))-1), insertedAtOnce)
 		values := ", (" + Placeholders(len(rows[0])) + ")"
-		if _, err := db.Exec(ctx, insert+strings.Repeat(values, n-1)+conflict, slices.Concat(rows[:n]...)...); err != nil {
+		query := insert + strings.Repeat(values, n-1) + conflict
+		if _, err := db.Exec(ctx, query, slices.Concat(rows[:n]...)...); err != nil {
 			return err
 		}
 		rows = rows[n:]

@@ -16,7 +16,7 @@ import (
 
 const issuer, otherIssuer = "https://issuer.example", "https://another.example"
 
-// SignIns is the suite for ports.Users.SignedIn, SignIn and SignInLinked.
+// SignIns is the suite for ports.Users.SignedIn and SignIn, and for ports.LinkedSignIns.
 func SignIns(t *testing.T, open Opener) {
 	a := open(t)
 	t.Run("SignedIn", func(t *testing.T) { signedIn(t, a) })

@@ -59,7 +59,7 @@ func signsInTogether(t *testing.T, a Adapter) {
 		others := l.all
 		if isTogether {
 			var err error
-			others, err = a.Users.SignInLinked(t.Context(), l.Org, l.all, settle)
+			others, err = a.LinkedSignIns.SignInLinked(t.Context(), l.Org, l.all, settle)
 			must(t, err)
 			same(t, "those who need SignIn", namesOf(others), linkedNames())
 		}
@@ -88,7 +88,7 @@ func signsInTogether(t *testing.T, a Adapter) {
 	t.Run("an error undoes everything", func(t *testing.T) {
 		l := newLinked(t, a)
 		before, count := l.outcome(t, a), 0
-		_, err := a.Users.SignInLinked(t.Context(), l.Org, l.all, func(in *account.SignIn) error {
+		_, err := a.LinkedSignIns.SignInLinked(t.Context(), l.Org, l.all, func(in *account.SignIn) error {
 			if count++; count == 5 {
 				return errBoom
 			}
@@ -124,7 +124,7 @@ func manySignInTogether(t *testing.T, a Adapter, count int) {
 	by := identity.System(team.Org, "", "sign-in", fixture.At.Add(2*time.Hour))
 	members := func(all []account.SignIn) (number int) {
 		t.Helper()
-		others, err := a.Users.SignInLinked(t.Context(), team.Org, all, func(in *account.SignIn) error {
+		others, err := a.LinkedSignIns.SignInLinked(t.Context(), team.Org, all, func(in *account.SignIn) error {
 			return in.Settle(by)
 		})
 		must(t, err)
