@@ -1,10 +1,7 @@
 package sources
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 
@@ -12,15 +9,6 @@ import (
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/source"
 )
-
-// position is where a read continues.
-type position struct {
-	Shape   string  // of what is read: the location and the mapping
-	Version string  `json:",omitempty"` // of the file
-	Number  int     `json:",omitempty"` // of the last row that was read
-	Key     string  `json:",omitempty"` // the column that rows are ordered by
-	Place   *string `json:",omitempty"` // of the last row that was read, as connection.RowsQuery has it
-}
 
 // rowReader converts batches to rows.
 type rowReader struct {
@@ -41,7 +29,8 @@ type rowReader struct {
 	style    column.Style // of a warehouse
 	styles   []column.Style
 	filters  map[int][]column.Condition
-	applied  bool // the database was given all filters
+	applied  bool     // the database was given all filters
+	sort     *sorting // nil for none
 	started  bool
 	read     int // rows that were read, with those that were left out
 	emitted  int
@@ -94,15 +83,11 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 	if err := r.addFilters(mappedFields, add); err != nil {
 		return nil, err
 	}
-	if src.Location.Backend() == source.WarehouseBackend && (q.Pages || q.After != "") {
-		i, err := src.PageKey(mappedFields)
-		if err != nil {
-			return nil, err
-		}
-		if i >= 0 {
-			r.key = mappedFields[i].Column
-			add(i)
-		}
+	if err := r.addSort(mappedFields, add); err != nil {
+		return nil, err
+	}
+	if err := r.addKey(src, mappedFields, add); err != nil {
+		return nil, err
 	}
 	if q.Since != "" {
 		if q.Raw {
@@ -122,6 +107,19 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 	case q.IDs:
 		r.idFrom = add(i)
 	}
+	r.addColumns()
+	if q.After != "" {
+		if json.Unmarshal([]byte(q.After), &r.from) != nil || r.from.Shape != r.shape || r.from.Key != r.key ||
+			(r.from.Sort == nil) != (r.sort == nil) ||
+			(src.Location.Backend() == source.WarehouseBackend && r.from.Place == nil && r.from.Sort == nil) {
+			return nil, source.ErrSourceChanged
+		}
+	}
+	return r, nil
+}
+
+// addColumns adds the columns that the fields need.
+func (r *rowReader) addColumns() {
 	for _, f := range r.fields {
 		var columns []int
 		for _, name := range f.Columns() {
@@ -132,24 +130,6 @@ func newRowReader(src *source.Source, t *source.Type, q RowsQuery, shape string)
 		}
 		r.columnsOf = append(r.columnsOf, columns)
 	}
-	if q.After != "" {
-		if json.Unmarshal([]byte(q.After), &r.from) != nil || r.from.Shape != r.shape || r.from.Key != r.key ||
-			(src.Location.Backend() == source.WarehouseBackend && r.from.Place == nil) {
-			return nil, source.ErrSourceChanged
-		}
-	}
-	return r, nil
-}
-
-// shapeOf returns a text that changes with what is read, in which locale, and how it is mapped.
-func (s *Service) shapeOf(src *source.Source) string {
-	location := src.Location
-	if location.Backend() == source.SheetBackend {
-		location.Sheet.Locale = cmp.Or(location.Sheet.Locale, s.deps.Offers(src.Org).Sheets.Locale)
-	}
-	text, _ := json.Marshal([]any{location, src.Mapping}) //nolint:errchkjson // texts and numbers
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:16])
 }
 
 func fieldAt(fields []source.MappedField, key string) int {
@@ -236,6 +216,9 @@ func (r *rowReader) addBatch(b column.Batch) error {
 			return source.ErrSourceChanged
 		}
 		r.started, r.version, r.applied = true, b.Version, b.Applied
+		if err := r.beginSort(b.Sorted); err != nil {
+			return err
+		}
 		for i, f := range r.fields {
 			style := r.style
 			if b.Version != "" {
@@ -260,8 +243,10 @@ func (r *rowReader) addBatch(b column.Batch) error {
 			}
 		}
 		if isFull, limit := r.isFull(); isFull {
-			r.more, r.cut = true, limit
-			r.repeated = r.key != "" && equal(cells[len(r.names)], r.last.Place)
+			if r.more, r.cut = true, limit; r.sortedBy() == SortedByAtrium {
+				return limit
+			}
+			r.repeated = r.isRepeated(cells)
 			return errEnough
 		}
 		r.read++
@@ -270,9 +255,7 @@ func (r *rowReader) addBatch(b column.Batch) error {
 			number = b.Numbers[i]
 		}
 		r.last.Number = number
-		if r.key != "" {
-			r.last.Place = clone(cells[len(r.names)])
-		}
+		r.keepPlace(cells)
 		if err := r.emit(number, cells); err != nil {
 			return err
 		}
@@ -333,6 +316,9 @@ func (r *rowReader) emit(number int, cells []*string) error {
 	case r.query.OnInvalid != ReportInvalid:
 		r.row.Invalid = nil
 	}
+	if r.sortedBy() == SortedByAtrium {
+		return r.keep()
+	}
 	r.emitted++
 	return r.each(Row{r.row.Number, r.values(), r.row.Invalid})
 }
@@ -351,24 +337,6 @@ func (r *rowReader) value(field int, text *string) (column.Value, column.Invalid
 		reason = column.Missing
 	}
 	return value, reason
-}
-
-// end returns how the read ended. A table read without a unique field, or whose key is not unique, cannot be continued.
-func (r *rowReader) end() (RowsEnd, error) {
-	out := RowsEnd{More: r.more, Cut: r.cut, Last: r.last.Number, FilteredBy: r.filteredBy()}
-	if r.distinct != nil {
-		out.Skipped = r.distinct.skipped
-	}
-	if !r.more || (r.version == "" && (r.key == "" || r.repeated || r.last.Place == nil)) {
-		return out, nil
-	}
-	next := position{Shape: r.shape, Version: r.version, Key: r.key, Place: r.last.Place}
-	if r.version != "" {
-		next.Number = r.last.Number
-	}
-	text, err := json.Marshal(next)
-	out.Next = string(text)
-	return out, err
 }
 
 func equal(a, b *string) bool { return (a == nil && b == nil) || (a != nil && b != nil && *a == *b) }

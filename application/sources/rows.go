@@ -32,6 +32,7 @@ type RowsQuery struct {
 	After     string // RowsEnd.Next of the part before; empty: from the beginning
 	Fields    []string
 	Filters   []RowFilter // that rows must satisfy
+	Sort      string      // the field that rows are in the order of, with "-" before it in the reverse; empty: none
 	OnInvalid OnInvalid
 	Raw       bool   // values are strings as the source has them
 	Since     string // Changes.Cursor: only rows that were added or changed then and later; empty: all
@@ -73,6 +74,7 @@ type RowsEnd struct {
 	Skipped map[string]int // values by unique field that were not compared: RowsQuery.Distinct, source.MaxDistinct
 
 	FilteredBy FilteredBy // empty without filters
+	SortedBy   SortedBy   // empty without an order
 }
 
 // errEnough ends a read when no more rows are wanted.
@@ -121,6 +123,9 @@ func (s *Service) ReadRows(
 	} else {
 		err = s.readTableRows(ctx, by, src, offer, r)
 	}
+	if err == nil {
+		err = r.emitSorted()
+	}
 	if err != nil && !errors.Is(err, errEnough) {
 		return RowsEnd{Last: r.last.Number}, r.fault(err)
 	}
@@ -135,7 +140,7 @@ func (s *Service) readSheetRows(
 		return err
 	}
 	q := source.RowsQuery{Columns: r.names, Exact: r.exact(), After: r.from.Number, Version: r.from.Version,
-		Limit: r.limit()}
+		Limit: r.readLimit()}
 	target := ports.SheetTarget{Location: src.Location.Sheet, Egress: offer.Egress, Offer: offer.Sheets,
 		Within: offer.Rows.Seconds}
 	_, err := s.withAccount(ctx, by, src.Location, func(ctx context.Context, credential connection.Credential) error {
@@ -151,7 +156,7 @@ func (s *Service) readTableRows(
 ) error {
 	r.style = column.Warehouse
 	q := connection.RowsQuery{Table: src.Location.Table, Columns: r.names, Where: r.where(), Key: r.key,
-		After: r.from.Place, Limit: r.limit()}
+		After: r.from.Place, Limit: r.readLimit(), Sort: r.order()}
 	return s.deps.WithCredential(ctx, by, src.Location.Connection, func(ctx context.Context, w ports.Warehouse,
 		target ports.Target) error {
 		if err := s.admit(ctx, by, target.Credential.Target(by.Org)); err != nil {

@@ -5787,6 +5787,8 @@ type SourceRows struct {
 	// `source`: the database looked for the rows. `atrium`: more rows were read, within the limits of the
 	// organisation, and some left out. `null` without a filter.
 	FilteredBy *string `json:"filtered_by"`
+	// `source`: the database sorted. `atrium`: all rows were read. `null` without `sort`.
+	SortedBy *string `json:"sorted_by"`
 }
 
 // SourceRowsChangedData is a type of the API. The data of source.rows_changed: A comparison found changed rows
@@ -11791,9 +11793,11 @@ type DataSourcesRowsQuery struct {
 	Fields string
 	// Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty. Or
 	// `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`) or `in`
-	// (at most 200 values; `\,` is a comma in one). Numbers and times are compared as values. In the clients:
-	// `amount[gte]`.
+	// (at most 200 values; `\,` is a comma in one). In the clients: `amount[gte]`.
 	Filter map[string]string
+	// The field that rows are in the order of, `-amount` for the reverse: numbers and times as values, strings by
+	// code points, and rows without a value last. The unique field decides between equal values.
+	Sort string
 	// The cursor of a change: only rows that were added or changed then and later, compared with the rows as they
 	// are now. Rows without a key, and those with the key of a row before, are always included. Cannot be combined
 	// with `raw`. If the mapping has changed since, 409 `source_changed`.
@@ -11823,6 +11827,7 @@ func (q DataSourcesRowsQuery) values() url.Values {
 	addValue(v, "limit", q.Limit)
 	addValue(v, "fields", q.Fields)
 	addValue(v, "filter", q.Filter)
+	addValue(v, "sort", q.Sort)
 	addValue(v, "since", q.Since)
 	addValue(v, "ids", q.Ids)
 	addValue(v, "removed", q.Removed)
@@ -11840,9 +11845,11 @@ type DataSourcesRowsStreamQuery struct {
 	Fields string
 	// Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty. Or
 	// `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`) or `in`
-	// (at most 200 values; `\,` is a comma in one). Numbers and times are compared as values. In the clients:
-	// `amount[gte]`.
+	// (at most 200 values; `\,` is a comma in one). In the clients: `amount[gte]`.
 	Filter map[string]string
+	// The field that rows are in the order of, `-amount` for the reverse: numbers and times as values, strings by
+	// code points, and rows without a value last. The unique field decides between equal values.
+	Sort string
 	// The cursor of a change: only rows that were added or changed then and later, compared with the rows as they
 	// are now. Rows without a key, and those with the key of a row before, are always included. Cannot be combined
 	// with `raw`. If the mapping has changed since, 409 `source_changed`.
@@ -11870,6 +11877,7 @@ func (q DataSourcesRowsStreamQuery) values() url.Values {
 	addValue(v, "limit", q.Limit)
 	addValue(v, "fields", q.Fields)
 	addValue(v, "filter", q.Filter)
+	addValue(v, "sort", q.Sort)
 	addValue(v, "since", q.Since)
 	addValue(v, "ids", q.Ids)
 	addValue(v, "removed", q.Removed)

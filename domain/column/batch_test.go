@@ -16,6 +16,7 @@ func TestABatchIsTheSameWhenUnpacked(t *testing.T) {
 	long := strings.Repeat("é", column.MaxValue)
 	for name, b := range map[string]column.Batch{
 		"nothing":         {},
+		"what is done":    {Applied: true, Sorted: true},
 		"missing columns": {Missing: []string{"Age"}, Version: "1"},
 		"rows": {Rows: column.RowsOf([][]*string{{new("a"), nil}, {new(""), &long}}),
 			Numbers: []int{2, 4}},

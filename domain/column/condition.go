@@ -77,7 +77,7 @@ func (c *Condition) Holds(v Value) bool {
 		return v.IsNull() == (c.Values[0].Text == "true")
 	case Equals, In:
 		return slices.ContainsFunc(c.Values, func(value Value) bool {
-			return value.Kind == v.Kind && (value.Text == v.Text || compare(c.Type, v.Text, value.Text) == 0)
+			return value.Kind == v.Kind && (value.Text == v.Text || Compare(c.Type, v.Text, value.Text) == 0)
 		})
 	case StartsWith:
 		return strings.HasPrefix(v.Text, c.Values[0].Text)
@@ -85,7 +85,7 @@ func (c *Condition) Holds(v Value) bool {
 	if v.IsNull() {
 		return false
 	}
-	switch order := compare(c.Type, v.Text, c.Values[0].Text); c.Operator {
+	switch order := Compare(c.Type, v.Text, c.Values[0].Text); c.Operator {
 	case Greater:
 		return order > 0
 	case AtLeast:
@@ -98,8 +98,9 @@ func (c *Condition) Holds(v Value) bool {
 	return false
 }
 
-// compare returns the order of two values with a type, as cmp.Compare does.
-func compare(t Type, a, b string) int {
+// Compare returns the order of two values with a type, as cmp.Compare does: of numbers, dates and times as values, and of
+// other values by their code points.
+func Compare(t Type, a, b string) int {
 	switch t {
 	case Integer, Number:
 		return compareNumbers(a, b)

@@ -20,6 +20,23 @@ type RowsQuery struct {
 	Key   string
 	After *string // only rows behind this place; nil: all rows
 	Limit int     // the most rows
+
+	Sort *Sort // nil for none
+}
+
+// Sort orders rows by a column before RowsQuery.Key does: by the order of column.Compare as far as the database has it,
+// and those without a value last. A warehouse that does so tells it in column.Batch, and its rows have one more value
+// behind the place of the key: where they are in this order, as After wants it; nil if none can follow. Others read the
+// rows as if it were nil.
+type Sort struct {
+	Column     string      // one of RowsQuery.Columns
+	Type       column.Type // of the field to which the column is mapped
+	Descending bool
+	Limit      int // the most rows, instead of RowsQuery.Limit
+
+	// After is the place behind which rows are. Of those that have the same value, only rows behind RowsQuery.After
+	// are: none if it is nil, since rows without a key are the last ones. nil: all rows.
+	After *string
 }
 
 // Condition is a column.Condition on the values of one of RowsQuery.Columns, before any transformation. A warehouse

@@ -47,6 +47,31 @@ func rowsAreFiltered(t *testing.T, ann *client, shop *shopWarehouse, connection 
 			t.Errorf("%s: %q, want %q", query, got, want.rows)
 		}
 	}
+	for sort, want := range map[string]struct{ rows, by string }{
+		"price":                          {"I-2 P-1 P-2 I-1", "source"},
+		"-price":                         {"P-2 P-1 I-2 I-1", "source"},
+		"active":                         {"P-2 I-2 P-1 I-1", "source"},
+		"-name":                          {"P-1 P-2 I-1 I-2", "source"},
+		"-description":                   {"P-1 P-2 I-1 I-2", "atrium"},
+		"stock&filter[price][lt]=50":     {"P-1 I-2", "source"},
+		"-description&filter[active]=no": {"P-2", "atrium"},
+	} {
+		text := ann.do(t, "GET", rows+"&sort="+sort, nil, "Accept: text/csv").is(t, 200).text
+		if got := strings.Join(strings.Fields(text)[1:], " "); got != want.rows {
+			t.Errorf("a stream by %s: %q, want %q", sort, got, want.rows)
+		}
+		var got []string
+		for cursor := ""; cursor != "null"; {
+			a := ann.get(t, rows+"&limit=1&sort="+sort+cursor).has(t, map[string]string{"sorted_by": want.by})
+			got = append(got, a.each(t, "sku")...)
+			if cursor = a.at("next_cursor"); cursor != "null" {
+				cursor = "&cursor=" + cursor
+			}
+		}
+		if got := strings.Join(got, " "); got != want.rows {
+			t.Errorf("pages by %s: %q, want %q", sort, got, want.rows)
+		}
+	}
 	first := ann.get(t, rows+"&limit=1&filter[price][gte]=0").has(t, map[string]string{"has_more": "true"})
 	ann.get(t, rows+"&limit=1&filter[price][gte]=0&cursor="+first.at("next_cursor")).has(t, map[string]string{
 		"data": `[{"sku":"P-1"}]`, "has_more": "true"})

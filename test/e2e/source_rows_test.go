@@ -36,7 +36,7 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 
 	t.Run("of a file, page by page, until it changes", func(t *testing.T) {
 		first := ann.get(t, visits+"/rows?limit=1").has(t, map[string]string{
-			"data": `[{"email":"ada@example.com"}]`, "invalid": "[]", "has_more": "true", "filtered_by": "null"})
+			"data": `[{"email":"ada@example.com"}]`, "invalid": "[]", "has_more": "true", "filtered_by": "null", "sorted_by": "null"})
 		second := ann.get(t, visits+"/rows?limit=1&cursor="+first.at("next_cursor")).has(t,
 			map[string]string{"data": `[{"email":null}]`, "has_more": "true"})
 		ann.get(t, visits+"/rows?limit=2&cursor="+second.at("next_cursor")).has(t, map[string]string{
@@ -49,6 +49,11 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 			map[string]string{"data": `[{"email":"no address"}]`, "has_more": "false"})
 		ann.get(t, visits+"/rows?filter[email]=grace@example.com&fields=email").has(t,
 			map[string]string{"data": `[{"email":"grace@example.com"}]`, "filtered_by": "atrium"})
+		last := ann.get(t, visits+"/rows?sort=-email&limit=1").has(t, map[string]string{"sorted_by": "atrium",
+			"data": `[{"email":"grace@example.com"}]`, "filtered_by": "null"})
+		ann.get(t, visits+"/rows?sort=-email&limit=2&cursor="+last.at("next_cursor")).has(t,
+			map[string]string{"data": `[{"email":"ada@example.com"},{"email":null}]`, "has_more": "false"})
+		ann.do(t, "GET", visits+"/rows?sort=email&cursor="+last.at("next_cursor"), nil).problem(t, 400, "invalid_cursor")
 		put(t, s, "visits.csv", "Mail\nzoe@example.com\n")
 		ann.do(t, "GET", visits+"/rows?limit=1&cursor="+first.at("next_cursor"), nil).problem(t, 409, "source_changed")
 		put(t, s, "visits.csv", "E-mail\nzoe@example.com\n")
@@ -57,7 +62,7 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 			"?fields=age": "invalid_parameter", "?limit=1001": "invalid_parameter",
 			"?filter[age]=1": "invalid_parameter", "?filter=1": "unknown_parameter", "?cursor=x": "invalid_cursor",
 			"?email[x]=1": "unknown_parameter", "?filter[email]=x": "invalid_parameter",
-			"?filter[email][like]=x": "invalid_parameter", "?raw=true&filter[email][lt]=x": "invalid_parameter"} {
+			"?filter[email][like]=x": "invalid_parameter", "?sort=age": "invalid_parameter", "?sort=email,-age": "invalid_parameter", "?raw=true&filter[email][lt]=x": "invalid_parameter"} {
 			ann.do(t, "GET", visits+"/rows"+query, nil).problem(t, 400, code)
 		}
 	})

@@ -772,6 +772,13 @@ const (
 	SourceRowsFilteredBySource      SourceRowsFilteredBy = "source"
 )
 
+// Defines values for SourceRowsSortedBy.
+const (
+	SourceRowsSortedByAtrium      SourceRowsSortedBy = "atrium"
+	SourceRowsSortedByLessThanNil SourceRowsSortedBy = "<nil>"
+	SourceRowsSortedBySource      SourceRowsSortedBy = "source"
+)
+
 // Defines values for SourceSplitPart.
 const (
 	SourceSplitPartBeforeLast SourceSplitPart = "before_last"
@@ -5995,10 +6002,16 @@ type SourceRows struct {
 
 	// Removed The ids of the rows that were removed, if `removed` is asked for. Only the first page has them. A row that is here and in `data` was added again.
 	Removed []string `json:"removed"`
+
+	// SortedBy `source`: the database sorted. `atrium`: all rows were read. `null` without `sort`.
+	SortedBy nullable.Nullable[SourceRowsSortedBy] `json:"sorted_by"`
 }
 
 // SourceRowsFilteredBy `source`: the database looked for the rows. `atrium`: more rows were read, within the limits of the organisation, and some left out. `null` without a filter.
 type SourceRowsFilteredBy string
+
+// SourceRowsSortedBy `source`: the database sorted. `atrium`: all rows were read. `null` without `sort`.
+type SourceRowsSortedBy string
 
 // SourceSplit Reads only a part of the text, such as the last name of a full name. Several fields can have parts of one column. A text without a separator has only `first` and `last`.
 type SourceSplit struct {

@@ -41,7 +41,8 @@ func rowsQuery(r *server.Call) (q sources.RowsQuery, err error) {
 		return q, err
 	}
 	q = sources.RowsQuery{Limit: r.Number("limit", 0), After: page.After, Raw: r.Query.Get("raw") == "true",
-		Since: r.Query.Get("since"), Removed: r.Query.Get("removed") == "true", IDs: r.Query.Get("ids") == "true",
+		Since: r.Query.Get("since"), Sort: r.Query.Get("sort"),
+		Removed: r.Query.Get("removed") == "true", IDs: r.Query.Get("ids") == "true",
 		OnInvalid: sources.OnInvalid(r.Query.Get("on_invalid"))}
 	if fields := r.Query.Get("fields"); fields != "" {
 		q.Fields = strings.Split(fields, ",")
@@ -82,7 +83,9 @@ func listRows(r *server.Call) (server.Reply, error) {
 		HasMore    bool                         `json:"has_more"`
 		NextCursor nullable.Nullable[string]    `json:"next_cursor"`
 		FilteredBy nullable.Nullable[string]    `json:"filtered_by"`
-	}{append(p.data, ']'), p.invalid, p.removals, end.More, next, openapi.OrNull(string(end.FilteredBy))})
+		SortedBy   nullable.Nullable[string]    `json:"sorted_by"`
+	}{append(p.data, ']'), p.invalid, p.removals, end.More, next, openapi.OrNull(string(end.FilteredBy)),
+		openapi.OrNull(string(end.SortedBy))})
 	return server.OK(server.JSON(text)), err
 }
 

@@ -3,6 +3,7 @@ package clickhouse
 import (
 	"strings"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
@@ -63,9 +64,22 @@ func (r rank) beyond(place string) string {
 	return r.key + ` > ` + r.value(place) + ` OR ` + isNull
 }
 
+// order returns how rows are ordered by a column's values, which are moments in a DateTime: false if that is not known
+// to be the order of the field's values.
+func order(c connection.Column) (warehouse.Order, bool) {
+	r, isRanked := rankOf(c)
+	_, isCompared := comparison(c)
+	o := warehouse.Order{Key: r.key, Place: `concat('v', ` + r.place + `)`, Value: r.value, NullsLast: true,
+		Nullable: c.Nullable || r.float}
+	if r.float { // NaN is no value
+		o.Key = `if(isNaN(` + r.key + `), NULL, ` + r.key + `)`
+	}
+	return o, isRanked && (isCompared || c.Type == connection.Date || c.Type == connection.DateTime)
+}
+
 // sorted returns how rows are sorted.
 func (r rank) sorted() string {
-	order := ` ORDER BY `
+	order := ``
 	if r.float {
 		order += `isNull(` + r.key + `), isNaN(` + r.key + `), `
 	}

@@ -30,17 +30,28 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, c := range columns {
 		list[i] = cell(c, warehouse.MaxValue)
 	}
-	conditions, ordered := warehouse.Where(q, columns, out, comparison), ``
+	conditions, ordered, tail := warehouse.Where(q, columns, out, comparison), ``, ``
 	if i := slices.IndexFunc(tableColumns, func(c connection.Column) bool { return c.Name == q.Key }); i >= 0 {
 		order, _ := rankOf(tableColumns[i])
 		if list = append(list, order.place); q.After != nil {
-			conditions = append(conditions, `(`+order.beyond(*q.After)+`)`)
+			tail = order.beyond(*q.After)
 		}
 		ordered = order.sorted()
 	}
+	sort := warehouse.SortOf(q, columns, out, order)
+	if sort != nil {
+		list = append(list, sort.RowPlace())
+	}
+	clause, err := sort.Behind(q, tail)
+	if err != nil {
+		return err
+	}
+	if clause != "" {
+		conditions = append(conditions, clause)
+	}
 	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(q.Table.Name) +
-		warehouse.Clause(conditions) + ordered
-	return s.each(sql+` LIMIT `+strconv.Itoa(q.Limit), func(row []*string) error {
+		warehouse.Clause(conditions) + sort.ByBoth(q, ordered)
+	return s.each(sql+` LIMIT `+strconv.Itoa(sort.MostRows(q)), func(row []*string) error {
 		if len(row) != len(list) {
 			return connection.NotThisDatabase
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"regexp"
 	"strconv"
+
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 )
 
 // rank is how rows are in a column's order, never by the text of its values.
@@ -94,6 +96,20 @@ func (c column) indexed() (rank, bool) {
 		return r, wordForm.MatchString(c.charset) && wordForm.MatchString(c.collation)
 	}
 	return r, false
+}
+
+// order returns how rows are ordered by a column's values, whatever its collation: false if that is not known to be the
+// order of the field's values.
+func (c column) order() (warehouse.Order, bool) {
+	compared, isCompared := c.comparison()
+	r, isRanked := c.rank()
+	if compared.Ordered != nil {
+		bytes := compared.Ordered(quote(c.Name))
+		r = rank{key: `LEFT(` + bytes + `, ` + strconv.Itoa(maxKey+1) + `)`, value: unhex,
+			place: `CASE WHEN OCTET_LENGTH(` + bytes + `) <= ` + strconv.Itoa(maxKey) + ` THEN HEX(` + bytes + `) END`}
+	}
+	return warehouse.Order{Key: r.key, Place: `CONCAT('v', ` + r.place + `)`, Value: r.value, Nullable: c.Nullable},
+		isCompared && isRanked
 }
 
 // beyond returns the condition that a row is behind a place.

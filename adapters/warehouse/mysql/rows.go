@@ -35,26 +35,44 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		selection[i] = find(c.Name)
 		list[i] = selection[i].cell(warehouse.MaxValue)
 	}
-	conditions, ordered := warehouse.Where(q, columns, out, func(c connection.Column) (warehouse.Comparison, bool) {
+	conditions := warehouse.Where(q, columns, out, func(c connection.Column) (warehouse.Comparison, bool) {
 		return find(c.Name).comparison()
-	}), ``
+	})
+	ordered, tail := ``, ``
 	if q.Key != "" {
 		order, err := s.rankOf(q.Table.Name, find(q.Key))
 		if err != nil {
 			return err
 		}
 		if list = append(list, order.place); q.After != nil {
-			conditions = append(conditions, `(`+order.beyond(*q.After)+`)`)
+			tail = order.beyond(*q.After)
 		}
-		ordered = ` ORDER BY ` + order.order()
+		ordered = order.order()
 	}
-	return s.each(`SELECT `+strings.Join(list, `, `)+` FROM `+quote(s.database)+`.`+quote(q.Table.Name)+
-		warehouse.Clause(conditions)+ordered+` LIMIT `+strconv.Itoa(q.Limit), len(list), func(row []*string) error {
-		if err := exact(row, selection); err != nil {
+	sort := warehouse.SortOf(q, columns, out, func(c connection.Column) (warehouse.Order, bool) {
+		return find(c.Name).order()
+	})
+	if sort != nil {
+		if err := s.run(sortWhole); err != nil {
 			return err
 		}
-		return out.Add(row)
-	})
+		list = append(list, sort.RowPlace())
+	}
+	clause, err := sort.Behind(q, tail)
+	if err != nil {
+		return err
+	}
+	if clause != "" {
+		conditions = append(conditions, clause)
+	}
+	return s.each(`SELECT `+strings.Join(list, `, `)+` FROM `+quote(s.database)+`.`+quote(q.Table.Name)+
+		warehouse.Clause(conditions)+sort.ByBoth(q, ordered)+` LIMIT `+strconv.Itoa(sort.MostRows(q)), len(list),
+		func(row []*string) error {
+			if err := exact(row, selection); err != nil {
+				return err
+			}
+			return out.Add(row)
+		})
 }
 
 // each runs one statement and gives its rows to do, as text.

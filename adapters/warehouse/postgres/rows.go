@@ -65,14 +65,37 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		}
 		list, cut = append(list, order.text+` AS place`), append(cut, place(`place`))
 	}
-	args := order.args(q)
-	conditions := warehouse.Where(q, tableColumns, out, func(c connection.Column) (warehouse.Comparison, bool) {
-		return comparison(c, func(text string) string {
-			args = append(args, []byte(text))
-			return `$` + strconv.Itoa(len(args))
-		})
+	chosen := &selection{order: order, args: order.args(q)}
+	bind := func(text string) string {
+		chosen.args = append(chosen.args, []byte(text))
+		return `$` + strconv.Itoa(len(chosen.args))
+	}
+	chosen.sort = warehouse.SortOf(q, tableColumns, out, func(c connection.Column) (warehouse.Order, bool) {
+		return orderOf(c, bind)
 	})
-	return s.stream(list, cut, q, selection{order, conditions, args}, wholeFloats(columns), out)
+	if chosen.sort != nil {
+		list, cut = append(list, chosen.sort.RowPlace()+` AS sorted`), append(cut, place(`sorted`))
+	}
+	chosen.conditions = warehouse.Where(q, tableColumns, out, func(c connection.Column) (warehouse.Comparison, bool) {
+		return comparison(c, bind)
+	})
+	return s.stream(list, cut, q, chosen, wholeFloats(columns), out)
+}
+
+// orderOf returns how rows are ordered by a column's values, whatever its collation: false if that is not known to be
+// the order of the field's values.
+func orderOf(c connection.Column, bind func(string) string) (warehouse.Order, bool) {
+	compared, ok := comparison(c, bind)
+	order := warehouse.Order{Key: compared.Name, Place: `'v' || t.` + quote(c.Name) + `::pg_catalog.text`,
+		Nullable: c.Nullable, NullsLast: true,
+		Value: func(text string) string { return bind(text) + `::` + c.DatabaseType }}
+	if compared.Ordered != nil {
+		order.Key, order.Value = compared.Ordered(compared.Name), func(text string) string {
+			return compared.Ordered(compared.Value(text))
+		}
+		order.Place = `'v' || ` + order.Key
+	}
+	return order, ok
 }
 
 // rank is how the rows of table t are in a column's order: by its type. The text only identifies which value it is.
@@ -116,9 +139,10 @@ func (r *rank) args(q connection.RowsQuery) (args [][]byte) {
 
 // selection is which rows of table t are read, and in which order.
 type selection struct {
-	order      *rank // nil for none
+	order      *rank            // nil for none
+	sort       *warehouse.Order // before order; nil for none
 	conditions []string
-	args       [][]byte // of the statement, first the arguments of order
+	args       [][]byte // of the statement, first the arguments of order; sort may add some
 }
 
 // beyond returns the condition that a row is behind the one with the key $1, which is $2 if its text decides.
@@ -137,21 +161,28 @@ func (r *rank) beyond() string {
 // place, and cut one of its result, if there is any: so that each value is computed once. exact changes a row's values
 // that the server writes in another way, or nil.
 func (s *session) stream(
-	list, cut []string, q connection.RowsQuery, rows selection, exact func([][]byte) error, out *warehouse.Batches,
+	list, cut []string, q connection.RowsQuery, rows *selection, exact func([][]byte) error, out *warehouse.Batches,
 ) error {
 	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(q.Table.Schema) + `.` + quote(q.Table.Name) + ` AS t`
-	conditions, order := rows.conditions, rows.order
-	if order != nil && q.After != nil {
-		conditions = append(conditions, `(`+order.beyond()+`)`)
-	}
-	sql += warehouse.Clause(conditions)
-	if order != nil {
-		sql += ` ORDER BY ` + order.key // NULL is the greatest
+	tail, ordered := ``, ``
+	if order := rows.order; order != nil {
+		ordered = order.key // NULL is the greatest
 		if order.tie != nil {
-			sql += `, ` + order.tie(order.text)
+			ordered += `, ` + order.tie(order.text)
+		}
+		if q.After != nil {
+			tail = order.beyond()
 		}
 	}
-	sql += ` LIMIT ` + strconv.Itoa(q.Limit)
+	clause, err := rows.sort.Behind(q, tail)
+	if err != nil {
+		return err
+	}
+	if clause != "" {
+		rows.conditions = append(rows.conditions, clause)
+	}
+	sql += warehouse.Clause(rows.conditions) + rows.sort.ByBoth(q, ordered) + ` LIMIT ` +
+		strconv.Itoa(rows.sort.MostRows(q))
 	if cut != nil { // the limit keeps the two from becoming one
 		sql = `SELECT ` + strings.Join(cut, `, `) + ` FROM (` + sql + `) AS s`
 	}
@@ -170,7 +201,7 @@ func (s *session) stream(
 			return err
 		}
 	}
-	_, err := result.Close()
+	_, err = result.Close()
 	return s.classifyRows(err)
 }
 

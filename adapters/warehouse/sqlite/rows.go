@@ -45,31 +45,57 @@ func rows(
 	for i, c := range columns {
 		list[i] = cell(c, column.MaxValue)
 	}
-	ordered, args := ``, []any(nil)
-	var conditions []string
-	if q.Key != "" {
-		// Values of all types are in one order, by their bytes. A number may be equal to one of another type.
-		key := quote(q.Key) + ` COLLATE BINARY`
-		if list = append(list, place(quote(q.Key))); q.After != nil {
-			value, arg, err := valueOf(*q.After)
-			if err != nil {
-				return connection.KeyUnsupported
-			}
-			conditions = append(conditions, `(`+key+` >= `+value+` AND (`+key+` > `+value+` OR typeof(`+key+
-				`) > typeof(`+value+`)) OR `+key+` IS NULL)`)
-			args = []any{arg}
-		}
-		ordered = ` ORDER BY ` + key + ` IS NULL, ` + key + `, typeof(` + key + `)`
-	}
+	var args []any
 	bind := func(value any) string {
 		args = append(args, value)
 		return `?` + strconv.Itoa(len(args))
 	}
+	var conditions []string
+	ordered, tail := ``, ``
+	if q.Key != "" {
+		// Values of all types are in one order, by their bytes. A number may be equal to one of another type.
+		key := quote(q.Key) + ` COLLATE BINARY`
+		if list = append(list, place(quote(q.Key))); q.After != nil {
+			value, err := valueOf(*q.After, bind)
+			if err != nil {
+				return connection.KeyUnsupported
+			}
+			tail = key + ` >= ` + value + ` AND (` + key + ` > ` + value + ` OR typeof(` + key + `) > typeof(` + value +
+				`)) OR ` + key + ` IS NULL`
+		}
+		ordered = key + ` IS NULL, ` + key + `, typeof(` + key + `)`
+	}
+	sort := warehouse.SortOf(q, columns, out, func(c connection.Column) (warehouse.Order, bool) { return order(c, bind) })
+	if sort != nil {
+		list = append(list, sort.RowPlace())
+	}
+	clause, err := sort.Behind(q, tail)
+	if err != nil {
+		return err
+	}
+	if clause != "" {
+		conditions = append(conditions, clause)
+	}
 	conditions = append(conditions, warehouse.Where(q, columns, out,
 		func(c connection.Column) (warehouse.Comparison, bool) { return comparison(c, bind) })...)
 	return read(ctx, db, `SELECT `+strings.Join(list, `, `)+` FROM main.`+quote(q.Table.Name)+
-		warehouse.Clause(conditions)+ordered+` LIMIT `+
-		strconv.Itoa(q.Limit), args, len(list), out.Add)
+		warehouse.Clause(conditions)+sort.ByBoth(q, ordered)+` LIMIT `+
+		strconv.Itoa(sort.MostRows(q)), args, len(list), out.Add)
+}
+
+// order returns how rows are ordered by a column: numbers before texts, and these before bytes.
+func order(c connection.Column, bind func(any) string) (warehouse.Order, bool) {
+	if _, ok := comparison(c, bind); !ok {
+		return warehouse.Order{}, false
+	}
+	return warehouse.Order{Key: quote(c.Name) + ` COLLATE BINARY`, Place: `'v' || (` + place(quote(c.Name)) + `)`,
+		Nullable: true, Value: func(place string) string {
+			value, err := valueOf(place, bind)
+			if err != nil {
+				return `NULL` // no place
+			}
+			return value
+		}}, true
 }
 
 // place returns the expression for a value as a text that loses nothing of it: the letter of its type, and a number or
@@ -81,24 +107,25 @@ func place(name string) string {
 		WHEN 'blob' THEN CASE WHEN length(` + name + `) < 16384 THEN 'b' || hex(` + name + `) END END`
 }
 
-// valueOf is the inverse of place: an expression of ?1, and what that is.
-func valueOf(place string) (value string, arg any, err error) {
+// valueOf is the inverse of place: an expression.
+func valueOf(place string, bind func(any) string) (value string, err error) {
 	if place == "" {
-		return "", nil, errors.New("no place")
+		return "", errors.New("no place")
 	}
-	value = `?1`
+	var arg any
 	switch kind, text := place[0], place[1:]; kind {
 	case 'i':
 		arg, err = strconv.ParseInt(text, 10, 64)
 	case 'r':
 		arg, err = strconv.ParseFloat(text, 64)
-	case 't': // bytes in the file's encoding; the plus keeps other values from being compared as texts
-		value = `+CAST(?1 AS TEXT)`
-		arg, err = hex.DecodeString(text)
-	case 'b':
+	case 't', 'b':
 		arg, err = hex.DecodeString(text)
 	default:
 		err = errors.New("a place of another kind")
 	}
-	return value, arg, err
+	if value = bind(arg); place[0] == 't' {
+		// Bytes in the file's encoding; the plus keeps other values from being compared as texts.
+		value = `+CAST(` + value + ` AS TEXT)`
+	}
+	return value, err
 }

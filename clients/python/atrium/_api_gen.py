@@ -8126,6 +8126,9 @@ class SourceRows(TypedDict):
     organisation, and some left out. `null` without a filter.
     """
 
+    sorted_by: Optional[Union[Literal["source", "atrium"], str]]
+    """`source`: the database sorted. `atrium`: all rows were read. `null` without `sort`."""
+
 
 class SourceRowsChangedData(TypedDict):
     """The data of source.rows_changed: A comparison found changed rows in a data source."""
@@ -14897,6 +14900,7 @@ class DataSourcesResource(Resource):
         limit: Optional[int] = None,
         fields: Optional[str] = None,
         filter: Optional[Dict[str, str]] = None,
+        sort: Optional[str] = None,
         since: Optional[str] = None,
         ids: Optional[bool] = None,
         removed: Optional[bool] = None,
@@ -14940,7 +14944,7 @@ class DataSourcesResource(Resource):
         too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call
         can have.
         """
-        return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
+        return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "sort": sort, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
 
     def rows_stream(
         self,
@@ -14949,6 +14953,7 @@ class DataSourcesResource(Resource):
         limit: Optional[int] = None,
         fields: Optional[str] = None,
         filter: Optional[Dict[str, str]] = None,
+        sort: Optional[str] = None,
         since: Optional[str] = None,
         ids: Optional[bool] = None,
         removed: Optional[bool] = None,
@@ -14991,7 +14996,7 @@ class DataSourcesResource(Resource):
         too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call
         can have.
         """
-        return cast("Iterator[Dict[str, Any]]", self._caller.lines("dataSources.rowsStream", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw}, options=options))
+        return cast("Iterator[Dict[str, Any]]", self._caller.lines("dataSources.rowsStream", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "sort": sort, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw}, options=options))
 
     def update(
         self,

@@ -6528,6 +6528,8 @@ export type SourceRows = {
    * organisation, and some left out. `null` without a filter.
    */
   filtered_by: 'source' | 'atrium' | (string & {}) | null
+  /** `source`: the database sorted. `atrium`: all rows were read. `null` without `sort`. */
+  sorted_by: 'source' | 'atrium' | (string & {}) | null
 }
 
 /** The data of source.rows_changed: A comparison found changed rows in a data source. */
@@ -11562,10 +11564,14 @@ export class DataSourcesResource extends Resource {
       /**
        * Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty.
        * Or `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`)
-       * or `in` (at most 200 values; `\,` is a comma in one). Numbers and times are compared as values. In the
-       * clients: `amount[gte]`.
+       * or `in` (at most 200 values; `\,` is a comma in one). In the clients: `amount[gte]`.
        */
       filter?: Record<string, string>
+      /**
+       * The field that rows are in the order of, `-amount` for the reverse: numbers and times as values, strings
+       * by code points, and rows without a value last. The unique field decides between equal values.
+       */
+      sort?: string
       /**
        * The cursor of a change: only rows that were added or changed then and later, compared with the rows as
        * they are now. Rows without a key, and those with the key of a row before, are always included. Cannot be
@@ -11644,10 +11650,14 @@ export class DataSourcesResource extends Resource {
       /**
        * Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty.
        * Or `filter[amount][gte]=7`, with `gt`, `gte`, `lt`, `lte`, `starts_with`, `is_null` (`true` or `false`)
-       * or `in` (at most 200 values; `\,` is a comma in one). Numbers and times are compared as values. In the
-       * clients: `amount[gte]`.
+       * or `in` (at most 200 values; `\,` is a comma in one). In the clients: `amount[gte]`.
        */
       filter?: Record<string, string>
+      /**
+       * The field that rows are in the order of, `-amount` for the reverse: numbers and times as values, strings
+       * by code points, and rows without a value last. The unique field decides between equal values.
+       */
+      sort?: string
       /**
        * The cursor of a change: only rows that were added or changed then and later, compared with the rows as
        * they are now. Rows without a key, and those with the key of a row before, are always included. Cannot be

@@ -54,13 +54,14 @@ func (k KeyTable) Named(begins ...string) (names []string) {
 // Keys checks a table by each of its columns as the key: pages of some sizes return every row once, and end. The table
 // has a column n with the numbers of its rows, from 1. Each other column has another value in each row, as its type
 // distinguishes values or as their texts do, and at most one NULL. refused are the columns whose types have no order:
-// they are refused as keys. Conditions on each column lose no row.
+// they are refused as keys. Conditions on each column lose no row, and rows that are sorted by it are in its order.
 func Keys(t *testing.T, w ports.Warehouse, target ports.Target, table connection.TableRef, refusals ...string) {
 	p, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: table})
 	must(t, err)
 	for _, c := range p.Columns {
 		t.Run(fmt.Sprintf("by %s, a %s", c.Name, c.DatabaseType), func(t *testing.T) {
 			finds(t, w, target, table, c)
+			sorts(t, w, target, table, c)
 			q := connection.RowsQuery{Table: table, Columns: []string{"n", c.Name}, Key: c.Name, Limit: 1000}
 			assert.Equal(t, "a preview says that it is unordered", c.Unordered, slices.Contains(refusals, c.Name))
 			if slices.Contains(refusals, c.Name) {
