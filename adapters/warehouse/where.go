@@ -192,6 +192,41 @@ func UTC(text string) (string, bool) {
 	return moment.UTC().Format("2006-01-02 15:04:05.999999999"), err == nil
 }
 
+// Moments returns Comparison.Text of times in UTC, which a layout writes: those that have four digits for the year.
+func Moments(layout string) func(text string) (string, bool) {
+	return func(text string) (string, bool) {
+		moment, err := column.Instant(text)
+		const lastYear = 9999
+		return moment.UTC().Format(layout), err == nil && moment.UTC().Year() > 0 && moment.UTC().Year() <= lastYear
+	}
+}
+
+// Integers returns Comparison.Text of integers with some bits. Decimals are cut, so that it rounds.
+func Integers(bits int) func(number string) (string, bool) {
+	return func(number string) (string, bool) {
+		plain, ok := column.PlainNumber(number)
+		integer, _, _ := strings.Cut(plain, ".")
+		_, err := strconv.ParseInt(integer, 10, bits)
+		return integer, ok && err == nil
+	}
+}
+
+// Decimals returns Comparison.Text of numbers with a precision and a scale: those that have not too many digits before
+// the point. Those after it are cut, so that it rounds.
+func Decimals(precision, scale int) func(number string) (string, bool) {
+	return func(number string) (string, bool) {
+		plain, ok := column.PlainNumber(number)
+		integer, fraction, _ := strings.Cut(plain, ".")
+		if !ok || len(strings.TrimLeft(integer, "-0")) > precision-scale {
+			return "", false
+		}
+		if fraction = fraction[:min(scale, len(fraction))]; fraction != "" {
+			return integer + "." + fraction, true
+		}
+		return integer, true
+	}
+}
+
 // Floats returns Comparison.Text of floating-point numbers with 32 or 64 bits: not infinite, and not rounded to 0.
 func Floats(bits int) func(number string) (string, bool) {
 	return func(number string) (string, bool) {

@@ -80,8 +80,8 @@ func selected(rows [][]*string) func(connection.RowsQuery) column.Batch {
 
 func TestRowsThatTheSourceDoesNotSortAreSortedByAtrium(t *testing.T) {
 	for name, at := range map[string]source.Location{"a table": table, "a file": sheetAt} {
-		for sort, want := range map[string]string{"weight": "21435", "-weight": "14235", "name": "31254", "-name": "52134",
-			"id": "12345", "-id": "54321"} {
+		for sort, want := range map[string]string{"weight": "21435", "-weight": "14235", "name": "31254",
+			"-name": "52134", "id": "12345", "-id": "54321"} {
 			t.Run(name+" by "+sort, func(t *testing.T) {
 				got, end, err := newEnv(t).sorted(at, sources.RowsQuery{Sort: sort}, selected(sent))
 				if err != nil || got != want || end.SortedBy != sources.SortedByAtrium || end.More {

@@ -53,7 +53,8 @@ func rowsAreRead(t *testing.T, ann *client, shop *shopWarehouse, network interfa
 			"data": `[{"email":"grace@example.com"}]`, "filtered_by": "null"})
 		ann.get(t, visits+"/rows?sort=-email&limit=2&cursor="+last.at("next_cursor")).has(t,
 			map[string]string{"data": `[{"email":"ada@example.com"},{"email":null}]`, "has_more": "false"})
-		ann.do(t, "GET", visits+"/rows?sort=email&cursor="+last.at("next_cursor"), nil).problem(t, 400, "invalid_cursor")
+		ann.do(t, "GET", visits+"/rows?sort=email&cursor="+last.at("next_cursor"), nil).
+			problem(t, 400, "invalid_cursor")
 		put(t, s, "visits.csv", "Mail\nzoe@example.com\n")
 		ann.do(t, "GET", visits+"/rows?limit=1&cursor="+first.at("next_cursor"), nil).problem(t, 409, "source_changed")
 		put(t, s, "visits.csv", "E-mail\nzoe@example.com\n")

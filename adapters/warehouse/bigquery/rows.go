@@ -34,19 +34,30 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, c := range columns {
 		selection[i] = fields[slices.IndexFunc(fields, func(f field) bool { return f.Name == c.Name })]
 	}
-	clause, place := ``, -1
+	place, ordered := -1, ``
 	var parameters []parameter
+	var conditions []string
 	if q.Key != "" {
 		place = slices.IndexFunc(selection, func(f field) bool { return f.Name == q.Key })
 		key := quote(q.Key)
 		if q.After != nil {
-			clause = ` WHERE ` + key + ` > CAST(@after AS ` + selection[place].sqlType() + `) OR ` + key + ` IS NULL`
-			parameters = []parameter{textParameter("after", *q.After)}
+			conditions = append(conditions, `(`+key+` > CAST(@after AS `+selection[place].sqlType()+`) OR `+key+
+				` IS NULL)`)
+			parameters = append(parameters, newParameter("after", "STRING", *q.After))
 		}
-		clause += ` ORDER BY ` + key + ` ASC NULLS LAST`
+		ordered = ` ORDER BY ` + key + ` ASC NULLS LAST`
 	}
-	page, err := s.job(`SELECT `+list(selection, warehouse.MaxValue)+` FROM `+s.quoted(q.Table.Name)+clause+` LIMIT `+
-		strconv.Itoa(q.Limit), selection, pageRows, false, parameters...)
+	compare := func(c connection.Column) (warehouse.Comparison, bool) {
+		i := slices.IndexFunc(selection, func(f field) bool { return f.Name == c.Name })
+		return selection[i].comparison(func(typeName, text string) string {
+			name := "value" + strconv.Itoa(len(parameters))
+			parameters = append(parameters, newParameter(name, typeName, text))
+			return `@` + name
+		})
+	}
+	conditions = append(conditions, warehouse.Where(q, columns, out, compare)...)
+	page, err := s.job(`SELECT `+list(selection, warehouse.MaxValue)+` FROM `+s.quoted(q.Table.Name)+
+		warehouse.Clause(conditions)+ordered+` LIMIT `+strconv.Itoa(q.Limit), selection, pageRows, false, parameters...)
 	for err == nil {
 		for _, r := range page.Rows {
 			values, err := r.values(selection)
@@ -108,8 +119,8 @@ type parameter struct {
 	} `json:"parameterValue"`
 }
 
-func textParameter(name, value string) (p parameter) {
-	p.Name, p.Type.Type, p.Value.Value = name, "STRING", value
+func newParameter(name, typeName, value string) (p parameter) {
+	p.Name, p.Type.Type, p.Value.Value = name, typeName, value
 	return p
 }
 

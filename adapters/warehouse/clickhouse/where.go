@@ -62,17 +62,10 @@ func decimals(word, parameters string) func(string) (string, bool) {
 	}
 	all, errAll := strconv.Atoi(precision)
 	places, errPlaces := strconv.Atoi(strings.TrimSpace(scale))
-	return func(text string) (string, bool) {
-		plain, ok := column.PlainNumber(text)
-		integer, fraction, _ := strings.Cut(plain, ".")
-		if !ok || errAll != nil || errPlaces != nil || len(strings.TrimPrefix(integer, "-")) > all-places {
-			return "", false
-		}
-		if fraction = fraction[:min(places, len(fraction))]; fraction != "" {
-			return integer + "." + fraction, true
-		}
-		return integer, true
+	if errAll != nil || errPlaces != nil {
+		return func(string) (string, bool) { return "", false }
 	}
+	return warehouse.Decimals(all, places)
 }
 
 // datesIn returns warehouse.Comparison.Text of dates of which a type has only some.

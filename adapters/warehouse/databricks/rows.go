@@ -50,18 +50,29 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil || len(columns) == 0 {
 		return err
 	}
-	sql := `SELECT ` + list(columns, warehouse.MaxValue) + ` FROM ` + s.quoted(q.Table)
 	var parameters []parameter
-	place := -1
+	var conditions []string
+	place, ordered := -1, ``
 	if q.Key != "" {
 		place = slices.IndexFunc(columns, func(c connection.Column) bool { return c.Name == q.Key })
 		key := quote(q.Key)
 		if q.After != nil {
-			sql += ` WHERE ` + key + ` > CAST(:after AS ` + columns[place].DatabaseType + `) OR ` + key + ` IS NULL`
+			conditions = append(conditions, `(`+key+` > CAST(:after AS `+columns[place].DatabaseType+`) OR `+key+
+				` IS NULL)`)
 			parameters = append(parameters, textParameter("after", *q.After))
 		}
-		sql += ` ORDER BY ` + key + ` ASC NULLS LAST`
+		ordered = ` ORDER BY ` + key + ` ASC NULLS LAST`
 	}
+	compare := func(c connection.Column) (warehouse.Comparison, bool) {
+		return comparison(c, func(text string) string {
+			name := "value" + strconv.Itoa(len(parameters))
+			parameters = append(parameters, textParameter(name, text))
+			return `:` + name
+		})
+	}
+	conditions = append(conditions, warehouse.Where(q, columns, out, compare)...)
+	sql := `SELECT ` + list(columns, warehouse.MaxValue) + ` FROM ` + s.quoted(q.Table) + warehouse.Clause(conditions) +
+		ordered
 	return s.run(sql+` LIMIT `+strconv.Itoa(q.Limit), parameters, func(row []*string) error {
 		if err := exact(row, columns); err != nil {
 			return err

@@ -195,7 +195,11 @@ func (r *redshift) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		}
 		list = append(list, order.text)
 	}
-	return r.stream(list, nil, q, &selection{order: order, args: order.args(q)}, floats(columns), out)
+	chosen := &selection{order: order, args: order.args(q)}
+	chosen.conditions = warehouse.Where(q, tableColumns, out, func(c connection.Column) (warehouse.Comparison, bool) {
+		return redshiftComparison(c, chosen.bind)
+	})
+	return r.stream(list, nil, q, chosen, floats(columns), out)
 }
 
 // redshiftOrders reports whether rows can be ordered by a column, and the server reads a value's text as that value,

@@ -22,7 +22,7 @@ import (
 
 // redshiftFunctions are the documented functions that Atrium uses, and pg_sleep, which a view of the sample uses.
 const redshiftFunctions = `version, current_database, has_table_privilege, has_schema_privilege,
-	has_database_privilege, left, rtrim, md5, quote_ident, set_config, json_serialize, to_hex, st_astext,
+	has_database_privilege, left, rtrim, strpos, md5, quote_ident, set_config, json_serialize, to_hex, st_astext,
 	hll_cardinality, current_setting, pg_sleep`
 
 // redshiftCatalogue are the documented relations that Atrium uses.

@@ -213,3 +213,29 @@ func TestRedshiftSaysWhatItIs(t *testing.T) {
 		}
 	})
 }
+
+func TestConditionsOfRedshiftLoseNoRow(t *testing.T) {
+	s := sharedRedshift(t)
+	for _, sql := range []string{`CREATE TABLE shop.compared (n integer, small smallint, big bigint,
+			price numeric(10,2), share numeric(2,2), rate real, wide double precision, sold boolean, born date,
+			stamp timestamp, moment timestamptz, name varchar(40), padded char(5))`,
+		`INSERT INTO shop.compared VALUES
+			(1, -32768, 9223372036854775807, 7.50, 0.10, 0.1, 0.1, true, '2024-02-29', '2024-02-29 12:00:00',
+				'2024-02-29 12:00:00+02', 'a', 'a'),
+			(2, 32767, -9223372036854775808, -0.01, -0.99, 2.5, 1e300, false, '1969-12-31',
+				'2024-02-29 12:00:00.000001', '1969-07-20 20:17:40-05', 'ä%_', 'b'),
+			(3, 0, 7, 99999999.99, 0, 16777216, 0.3, true, '9999-12-31', '1969-07-20 20:17:40', '2099-01-01', '', ''),
+			(4, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)`,
+		`GRANT SELECT ON shop.compared TO reader`} {
+		if _, err := s.admin.Exec(sql); err != nil {
+			t.Fatalf("%s: %v", sql, err)
+		}
+	}
+	t.Cleanup(func() {
+		if _, err := s.admin.Exec(`DROP TABLE shop.compared`); err != nil {
+			t.Error(err)
+		}
+	})
+	warehouses.Finds(t, directRedshift(t), redshiftTarget(t, s, connection.Redshift, nil), ref("compared"),
+		"n", "small", "big", "price", "share", "sold", "born", "stamp", "moment", "name")
+}

@@ -66,18 +66,14 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		list, cut = append(list, order.text+` AS place`), append(cut, place(`place`))
 	}
 	chosen := &selection{order: order, args: order.args(q)}
-	bind := func(text string) string {
-		chosen.args = append(chosen.args, []byte(text))
-		return `$` + strconv.Itoa(len(chosen.args))
-	}
 	chosen.sort = warehouse.SortOf(q, tableColumns, out, func(c connection.Column) (warehouse.Order, bool) {
-		return orderOf(c, bind)
+		return orderOf(c, chosen.bind)
 	})
 	if chosen.sort != nil {
 		list, cut = append(list, chosen.sort.RowPlace()+` AS sorted`), append(cut, place(`sorted`))
 	}
 	chosen.conditions = warehouse.Where(q, tableColumns, out, func(c connection.Column) (warehouse.Comparison, bool) {
-		return comparison(c, bind)
+		return comparison(c, chosen.bind)
 	})
 	return s.stream(list, cut, q, chosen, wholeFloats(columns), out)
 }
@@ -143,6 +139,12 @@ type selection struct {
 	sort       *warehouse.Order // before order; nil for none
 	conditions []string
 	args       [][]byte // of the statement, first the arguments of order; sort may add some
+}
+
+// bind adds an argument, and returns its expression.
+func (s *selection) bind(text string) string {
+	s.args = append(s.args, []byte(text))
+	return `$` + strconv.Itoa(len(s.args))
 }
 
 // beyond returns the condition that a row is behind the one with the key $1, which is $2 if its text decides.

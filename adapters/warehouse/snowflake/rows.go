@@ -33,17 +33,23 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, c := range columns {
 		list[i] = cell(c, warehouse.MaxValue, "9")
 	}
-	sql, args := `SELECT `+strings.Join(list, `, `)+` FROM `+s.quoted(q.Table), []string(nil)
-	place := -1
+	var args, conditions []string
+	place, ordered := -1, ``
 	if q.Key != "" {
 		place = slices.IndexFunc(columns, func(c connection.Column) bool { return c.Name == q.Key })
 		key := quote(q.Key)
 		if q.After != nil {
-			sql, args = sql+` WHERE `+compared(columns[place], key)+` > `+compared(columns[place], `?`)+` OR `+key+
-				` IS NULL`, []string{*q.After}
+			args = append(args, *q.After)
+			conditions = append(conditions, `(`+compared(columns[place], key)+` > `+compared(columns[place], `?`)+
+				` OR `+key+` IS NULL)`)
 		}
-		sql += ` ORDER BY ` + compared(columns[place], key) + ` ASC NULLS LAST`
+		ordered = ` ORDER BY ` + compared(columns[place], key) + ` ASC NULLS LAST`
 	}
+	compare := func(c connection.Column) (warehouse.Comparison, bool) {
+		return comparison(c, func(text string) { args = append(args, text) })
+	}
+	conditions = append(conditions, warehouse.Where(q, columns, out, compare)...)
+	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + s.quoted(q.Table) + warehouse.Clause(conditions) + ordered
 	answer, err := s.finished(s.to.Limits.Statement, sql+` LIMIT `+strconv.Itoa(q.Limit), args...)
 	if errors.Is(err, connection.TableNotFound) {
 		err = connection.PermissionDenied // as in Preview

@@ -65,7 +65,9 @@ func rows(
 		}
 		ordered = key + ` IS NULL, ` + key + `, typeof(` + key + `)`
 	}
-	sort := warehouse.SortOf(q, columns, out, func(c connection.Column) (warehouse.Order, bool) { return order(c, bind) })
+	sort := warehouse.SortOf(q, columns, out, func(c connection.Column) (warehouse.Order, bool) {
+		return order(c, bind)
+	})
 	if sort != nil {
 		list = append(list, sort.RowPlace())
 	}

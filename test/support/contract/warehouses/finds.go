@@ -1,6 +1,7 @@
 package warehouses
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -23,6 +24,55 @@ var operators = []column.Operator{column.Equals, column.In, column.Greater, colu
 
 // others are values that databases read or order in a way of their own: years with two digits, and case.
 var others = []string{"0", "1", "-1", "69", "70", "99", "2155", "B", "b", "1e3", "2024-02-29"}
+
+// Finds checks that conditions on the columns of a table lose no row, and that the database is given those on the
+// columns whose numbers, dates, times and texts it compares. The table has a column n with the numbers of its rows, and
+// each other column at least two values.
+func Finds(t *testing.T, w ports.Warehouse, target ports.Target, table connection.TableRef, compared ...string) {
+	p, err := w.Preview(t.Context(), target, connection.PreviewQuery{Table: table})
+	must(t, err)
+	for _, c := range p.Columns {
+		t.Run(fmt.Sprintf("%s, a %s", c.Name, c.DatabaseType), func(t *testing.T) {
+			for range proof.Sample(6, 1) { // each a condition, or all of them
+				finds(t, w, target, table, c)
+			}
+			isGiven(t, w, target, connection.RowsQuery{Table: table, Columns: []string{"n", c.Name}, Limit: 1000},
+				cmp.Or(sortTypes[c.Type], column.String), slices.Contains(compared, c.Name))
+		})
+	}
+}
+
+// isGiven checks that the database looks for each value of a query's second column, beside another condition, if want
+// is set.
+func isGiven(
+	t *testing.T, w ports.Warehouse, target ports.Target, q connection.RowsQuery, fieldType column.Type, want bool,
+) {
+	t.Helper()
+	_, rows := collect(t, w, target, q)
+	for _, row := range rows {
+		if row[1] == nil {
+			continue
+		}
+		conditions := conditionsOf(q.Columns[1], fieldType, column.Equals, *row[1])
+		q.Where = append(conditions, conditionsOf("n", column.Integer, column.AtLeast, "-5")...)
+		isApplied := false
+		var found [][]*string
+		must(t, w.Rows(t.Context(), target, q, func(b column.Batch) error {
+			isApplied = isApplied || b.Applied
+			for r := range b.Rows.All() {
+				found = append(found, clonedRow(r))
+			}
+			return nil
+		}))
+		if isApplied != want || (want && len(conditions) > 0 && len(found) == len(rows)) {
+			t.Errorf("%d of %d rows; the database has the conditions: %v, want %v", len(found), len(rows), isApplied,
+				want)
+		}
+		if len(conditions) > 0 && !slices.Equal(satisfying(found, conditions[0]), satisfying(rows, conditions[0])) {
+			t.Errorf("%s: %v", described(conditions[0]), rowTexts(found))
+		}
+	}
+}
 
 // finds checks that conditions lose no row: of the rows that a condition on a column leaves, those that satisfy it are
 // those of the whole table that satisfy it. The values compared with are those that rows returned, and others.
