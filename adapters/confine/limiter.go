@@ -25,6 +25,9 @@ const (
 	maxWaiting    = 8
 	maxWaitingOrg = 4 * maxWaiting
 
+	// maxWait is how long a job waits for a slot. Then it is refused: who reads learns why nothing arrives.
+	maxWait = 10 * time.Second
+
 	// evictAfter is how long a job keeps its slot while one of another tenant, who has fewer, waits for it. Hosts that
 	// respond do so earlier; an unresponsive host could hold the slot much longer.
 	evictAfter = 5 * time.Second
@@ -65,7 +68,7 @@ func newTenantLimiter(limit int) *tenantLimiter {
 
 // acquire waits until a job of t may run. The job ends with the context that acquire returns, which ends with
 // ports.ErrJobTimeout if the slot is taken away, and then calls release. It returns ports.ErrJobRefused if too many
-// jobs of t or its org are waiting, or if wait is false and no slot is free.
+// jobs of t or its org are waiting, if the job has waited for maxWait, or if wait is false and no slot is free.
 func (s *tenantLimiter) acquire(
 	ctx context.Context, t Tenant, wait bool,
 ) (holding context.Context, release func(), err error) {
@@ -75,6 +78,8 @@ func (s *tenantLimiter) acquire(
 		cancel(nil)
 		return nil, nil, ports.ErrJobRefused
 	}
+	patience := time.NewTimer(maxWait)
+	defer patience.Stop()
 	tick := time.NewTicker(evictInterval)
 	defer tick.Stop()
 	for {
@@ -85,6 +90,10 @@ func (s *tenantLimiter) acquire(
 			s.free(p)
 			cancel(nil)
 			return nil, nil, ctx.Err()
+		case <-patience.C:
+			s.refuse(p)
+			cancel(nil)
+			return nil, nil, ports.ErrJobRefused
 		case <-tick.C:
 			s.evictFor(p)
 		}
@@ -115,6 +124,14 @@ func (s *tenantLimiter) free(p *slot) {
 	defer s.mu.Unlock()
 	s.remove(p)
 	s.grant()
+}
+
+// refuse ends p's waiting.
+func (s *tenantLimiter) refuse(p *slot) {
+	s.free(p)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refused++
 }
 
 func (s *tenantLimiter) remove(p *slot) {

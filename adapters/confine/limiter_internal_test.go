@@ -155,6 +155,28 @@ func TestBeyondAFewWhoWaitMoreAreRefused(t *testing.T) {
 	})
 }
 
+func TestWhoHasWaitedForTenSecondsIsRefused(t *testing.T) {
+	simulate(t, 2, func(c *simulation) {
+		ann := tenant("a", "ann")
+		c.wants(ann, "first")
+		synctest.Wait()
+		c.wants(ann, "second")
+		time.Sleep(maxWait - time.Second)
+		if synctest.Wait(); c.ends["second"] != nil {
+			t.Error("it is refused too early")
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		assert.ErrorIs(t, c.ends["second"], ports.ErrJobRefused)
+		assert.Equal(t, "it waited", c.since["second"], maxWait)
+		assert.Equal(t, "refusals", c.refused, 1)
+		c.wants(ann, "third")
+		synctest.Wait()
+		c.end("first")
+		assert.Equal(t, "the jobs that ran", len(c.began), 2)
+	})
+}
+
 func TestBackgroundWorkDoesNotWait(t *testing.T) {
 	simulate(t, 2, func(c *simulation) {
 		c.asks(tenant("a", "ann"), "first", false)
@@ -208,8 +230,8 @@ func TestAJobThatIsSlowWhileOthersWaitLosesItsPlace(t *testing.T) {
 			}
 			c.begun("ann 0", "bob 0")
 			time.Sleep(time.Hour)
-			if len(c.ends) != 0 {
-				t.Errorf("%v", c.ends)
+			if c.evicted != 0 || c.ends["ann 0"] != nil || c.ends["bob 0"] != nil { // the others waited too long
+				t.Errorf("%v, %d evicted", c.ends, c.evicted)
 			}
 		})
 	})

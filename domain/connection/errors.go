@@ -60,11 +60,11 @@ var (
 		Detail: "Too many previews from this workspace. Wait as long as Retry-After says.",
 	}
 
-	// ErrTooManyReads means that nothing was reached because too many calls of the same tenant are waiting. Jobs that
-	// get it are postponed.
+	// ErrTooManyReads means that nothing was reached because too many calls of the same tenant are waiting, or this one
+	// has waited for ten seconds. Jobs that get it are postponed.
 	ErrTooManyReads = &fault.Error{
 		Kind: fault.RateLimited, Code: "too_many_reads", RetryAfter: 5 * time.Second,
-		Detail: "Too many previews and probes of your workspaces are waiting already. " +
+		Detail: "Too many reads, previews and probes of your workspaces run or wait already. " +
 			"Wait as long as Retry-After says.",
 	}
 )
