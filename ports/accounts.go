@@ -59,9 +59,9 @@ type Users interface {
 type LinkedSignIns interface {
 	// SignInLinked is Users.SignIn for many people at once, in one transaction and with few statements. all are
 	// sign-ins at one issuer. Where settle returns identity.ErrUnauthenticated, that sign-in changes nothing; another
-	// error undoes all. It returns, without settling them, the sign-ins of others, which need Users.SignIn: people without a linked
-	// account, with an address that is not their account's, who join or leave a group of a workspace, or who are
-	// responsible for service keys or endpoints.
+	// error undoes all. It returns, without settling them, the sign-ins of others, which need Users.SignIn: people
+	// without a linked account, with an address that is not their account's, who join or leave a workspace group, or
+	// who are responsible for service keys or endpoints.
 	SignInLinked(ctx context.Context, org identity.OrgID, all []account.SignIn, settle func(*account.SignIn) error,
 	) (others []account.SignIn, err error)
 }

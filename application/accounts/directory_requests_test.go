@@ -27,9 +27,11 @@ func TestOperatorsSeeWhatTheDirectorySent(t *testing.T) {
 		{Issuer: "https://issuer", Workspace: "other", Role: identity.Member},
 	}}
 	operator := identity.Actor{Org: "org", User: "op", Operator: true, Ceiling: identity.Owner, At: now}
-	t.Run("a refusal is recorded beside a thousand others, and noted where the directory's rules lead", func(t *testing.T) {
-		workspaces.EXPECT().Find(t.Context(), identity.OrgID("org"), "absent").Return(nil, identity.ErrWorkspaceNotFound)
-		workspaces.EXPECT().Find(t.Context(), identity.OrgID("org"), "acme").Return(&account.Workspace{ID: "wsp_1"}, nil)
+	t.Run("a refusal is recorded beside a thousand others, and noted where the rules lead", func(t *testing.T) {
+		workspaces.EXPECT().Find(t.Context(), identity.OrgID("org"), "absent").
+			Return(nil, identity.ErrWorkspaceNotFound)
+		workspaces.EXPECT().Find(t.Context(), identity.OrgID("org"), "acme").
+			Return(&account.Workspace{ID: "wsp_1"}, nil)
 		var note event.Note
 		notes.EXPECT().Note(t.Context(), gomock.Any()).Do(func(_ any, n event.Note) { note = n })
 		var got *account.DirectoryRequest

@@ -54,22 +54,23 @@ func newDirecting(t *testing.T) *directing {
 			return &account.Person{User: *in.Linked}, settle(&in)
 		})
 	linked := mocks.NewMockLinkedSignIns(c)
-	linked.EXPECT().SignInLinked(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
-		func(_ context.Context, _ identity.OrgID, all []account.SignIn, settle func(*account.SignIn) error) (
-			others []account.SignIn, _ error,
-		) {
-			for _, in := range all {
-				if !s.together[in.Claims.Subject] {
-					others = append(others, in)
-					continue
+	linked.EXPECT().SignInLinked(gomock.Any(), identity.OrgID("org"), gomock.Any(), gomock.Any()).AnyTimes().
+		DoAndReturn(
+			func(_ context.Context, _ identity.OrgID, all []account.SignIn, settle func(*account.SignIn) error) (
+				others []account.SignIn, _ error,
+			) {
+				for _, in := range all {
+					if !s.together[in.Claims.Subject] {
+						others = append(others, in)
+						continue
+					}
+					in.Linked = &account.User{ID: identity.UserID(in.Claims.Subject), Org: "org"}
+					if err := settle(&in); err != nil {
+						return nil, err
+					}
 				}
-				in.Linked = &account.User{ID: identity.UserID(in.Claims.Subject), Org: "org"}
-				if err := settle(&in); err != nil {
-					return nil, err
-				}
-			}
-			return others, nil
-		})
+				return others, nil
+			})
 	people.EXPECT().ChangeAccess(gomock.Any(), s.by, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.Actor, id identity.UserID, change func(*account.Access) error) error {
 			for _, isDisabled := range []bool{false, true} {

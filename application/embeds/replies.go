@@ -79,9 +79,10 @@ type Asking struct {
 	transcripts webhook.ID // which gets the turn; empty: none
 }
 
-// Ask admits a visitor's message and counts it, as a read of the prompt's version too. Everything that the endpoint gets besides the message comes from the
-// template and the session, not from the page. Returns embed.ErrNoReplies if the template has no reply endpoint, and
-// embed.ErrDailyReplies if the token, or the template's previews, have had as many replies today as they may.
+// Ask admits a visitor's message and counts it, as a read of the prompt's version too. Everything that the endpoint gets
+// besides the message comes from the template and the session, not from the page. Returns embed.ErrNoReplies if the
+// template has no reply endpoint, and embed.ErrDailyReplies if the token, or the template's previews, have had as many
+// replies today as they may.
 func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Question, limit Limit) (*Asking, error) {
 	pass, e, err := s.embeds.resume(ctx, v, session, limit)
 	if err != nil {
@@ -107,7 +108,7 @@ func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Ques
 			Signed: pass.Signed, Attributes: json.RawMessage(pass.Attributes), Session: pass.ID,
 			ModelName: t.Reply.Model, Question: q, Effective: effective,
 		}}
-	isCounted := true
+	var isCounted bool
 	if pass.Draft != "" {
 		isCounted = s.counts.own(replyTo{token: e.Token.ID}, embed.DayOf(v.At)) < embed.PreviewsPerDay
 	} else {

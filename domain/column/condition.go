@@ -98,8 +98,8 @@ func (c *Condition) Holds(v Value) bool {
 	return false
 }
 
-// Compare returns the order of two values with a type, as cmp.Compare does: of numbers, dates and times as values, and of
-// other values by their code points.
+// Compare returns the order of two values with a type, as cmp.Compare does: of numbers, dates and times as values, and
+// of other values by their code points.
 func Compare(t Type, a, b string) int {
 	switch t {
 	case Integer, Number:

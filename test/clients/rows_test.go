@@ -53,8 +53,9 @@ func TestRowsAreStreamed(t *testing.T) {
 			assert.Equal(t, "it accepts", last(s.requests()).headers.Get("Accept"), "application/x-ndjson")
 		})
 		t.Run("that satisfy filters", func(t *testing.T) {
-			rows := s.must(t, stream(sample, object{"fields": "email", "sort": "-email", "filter": object{"email[starts_with]": "user1",
-				"email[in]": "user1@example.com,user17@example.com,ada@example.com"}}, all)).Value
+			rows := s.must(t, stream(sample, object{"fields": "email", "sort": "-email", "filter": object{
+				"email[starts_with]": "user1", "email[in]": "user1@example.com,user17@example.com,ada@example.com",
+			}}, all)).Value
 			want := "[map[email:user1@example.com] map[email:user17@example.com]]" // "@" is behind "7"
 			if got := fmt.Sprint(rows); got != want {
 				t.Error(got)

@@ -234,7 +234,7 @@ func demo(t *testing.T, engine string) (s *server, owner *client, chromium, ctx 
 }
 
 // TestTheConsoleOnPostgreSQL opens every screen by its address. How they look, which TestTheConsole checks, does not
-// depend on the database, and what the API answers on PostgreSQL is tested without a browser: only make prove runs this.
+// depend on the database, and what the API answers on PostgreSQL is tested without a browser: only make prove runs it.
 func TestTheConsoleOnPostgreSQL(t *testing.T) {
 	proof.Only(t)
 	t.Parallel()

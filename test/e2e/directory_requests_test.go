@@ -73,7 +73,8 @@ func TestOperatorsSeeWhatTheDirectorySent(t *testing.T) {
 				for _, item := range owner.get(t, "/api/events?type=directory.refused").items(t) {
 					e, _ := item.(map[string]any)
 					data, _ := e["data"].(map[string]any)
-					refusals[fmt.Sprintf("%s %s %t", data["resource"], data["reason"], e["subject"] == owner.workspace)]++
+					isHere := e["subject"] == owner.workspace
+					refusals[fmt.Sprintf("%s %s %t", data["resource"], data["reason"], isHere)]++
 				}
 				return refusals["group invalidValue true"] > 0
 			})

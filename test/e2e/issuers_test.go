@@ -148,9 +148,10 @@ func TestWhoMaySignUp(t *testing.T) {
 				t.Errorf("a refusal left\n%s", text)
 			}
 		}
-		t.Run("a stranger with a valid token is refused, and nothing is stored but an event an hour", func(t *testing.T) {
+		t.Run("a stranger with a valid token is refused, and only an event an hour is stored", func(t *testing.T) {
 			refuses(t, r.bearer(r.token("eve")))
-			owner.get(t, "/api/events?type=sign_in.refused").has(t, map[string]string{"data.0.data.reason": "sign_up_closed", "data.0.subject": owner.workspace, "data.0.actor": "null"})
+			owner.get(t, "/api/events?type=sign_in.refused").has(t, map[string]string{
+				"data.0.data.reason": "sign_up_closed", "data.0.subject": owner.workspace, "data.0.actor": "null"})
 			if out := r.run(t, "user", "show", "--email", "eve@example.com"); out.code != 1 {
 				t.Errorf("there is an account: %+v", out)
 			}
