@@ -35,13 +35,13 @@ func (s *Service) Unfilled(
 	if err != nil || !by.Scopes.Allow("chats:read") {
 		return nil, true, err
 	}
-	uses, err := s.lists.Uses(ctx, by.Workspace, id, []string{"active", latest.Ref}, maxExamined+1)
-	if err != nil || len(uses) == 0 {
-		return nil, true, err
-	}
 	expanded, err := s.deps.Expand(ctx, s.deps.Prompts, by, reading, v)
 	if err != nil {
 		return nil, false, err
+	}
+	uses, err := s.lists.Uses(ctx, by.Workspace, id, []string{"active", latest.Ref}, maxExamined+1)
+	if err != nil || len(uses) == 0 {
+		return nil, true, err
 	}
 	refs, err := s.following(ctx, by, v)
 	if err != nil {
