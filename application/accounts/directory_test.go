@@ -225,11 +225,11 @@ func TestOnePersonWhoCannotBeSettledHoldsUpNoOther(t *testing.T) {
 func TestManyPeopleAreSettledInBatches(t *testing.T) {
 	s := newDirecting(t)
 	var sizes []int
-	left := 600
+	remaining := 600
 	s.store.EXPECT().Unsettled(gomock.Any(), identity.OrgID("org"), gomock.Any(), 250).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.OrgID, _ string, limit int) (ids []identity.UserID, _ error) {
-			for i := range min(left, limit) {
-				id := identity.UserID(strconv.Itoa(left - i))
+			for i := range min(remaining, limit) {
+				id := identity.UserID(strconv.Itoa(remaining - i))
 				ids, s.together[string(id)] = append(ids, id), true
 			}
 			return ids, nil
@@ -243,7 +243,7 @@ func TestManyPeopleAreSettledInBatches(t *testing.T) {
 		})
 	s.store.EXPECT().Settle(gomock.Any(), s.by, gomock.Any(), gomock.Any()).AnyTimes().DoAndReturn(
 		func(_ context.Context, _ identity.Actor, users []account.DirectoryUser, _ string) error {
-			sizes, left = append(sizes, len(users)), left-len(users)
+			sizes, remaining = append(sizes, len(users)), remaining-len(users)
 			return nil
 		})
 	if err := s.Settle(t.Context(), s.by, s.org); err != nil || !slices.Equal(sizes, []int{250, 250, 100}) {

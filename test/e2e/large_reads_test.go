@@ -27,7 +27,8 @@ const maxChild = 160 << 20
 const openRowLimits = "rows: {rows: 100000000, bytes: 68719476736, seconds: 10m}"
 
 // TestALargeTableIsReadInConstantMemory streams tables of each kind of reader whose rows once were all in the memory of
-// the child process: files of the folder, ClickHouse and MySQL. Each row arrives once, each time.
+// the child process: files of the folder, ClickHouse and MySQL. Each row arrives once, each time. In make test it reads
+// one of each two that are read alike.
 func TestALargeTableIsReadInConstantMemory(t *testing.T) {
 	t.Parallel()
 	s := start(t, sqlite, isPlain, toLargeTables)
@@ -42,7 +43,7 @@ func TestALargeTableIsReadInConstantMemory(t *testing.T) {
 		{"xlsx with shared texts", proof.Sample(100_000, 1_000_000), func(t *testing.T, rows int) object {
 			return largeFile(t, folder, "shared.xlsx", rows, fixture.LargeXLSX(true))
 		}},
-		{"xlsx with texts in its cells", proof.Sample(100_000, 1_000_000), func(t *testing.T, rows int) object {
+		{"xlsx with texts in its cells", proof.Sample(0, 1_000_000), func(t *testing.T, rows int) object {
 			return largeFile(t, folder, "inline.xlsx", rows, fixture.LargeXLSX(false))
 		}},
 		{"ods", proof.Sample(100_000, 1_000_000), func(t *testing.T, rows int) object {
@@ -51,11 +52,14 @@ func TestALargeTableIsReadInConstantMemory(t *testing.T) {
 		{"clickhouse", proof.Sample(100_000, 3_000_000), func(t *testing.T, rows int) object {
 			return largeClickHouse(t, ann, rows)
 		}},
-		{"mysql", proof.Sample(100_000, 5_000_000), func(t *testing.T, rows int) object {
+		{"mysql", proof.Sample(0, 5_000_000), func(t *testing.T, rows int) object {
 			return largeMySQL(t, ann, rows)
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			if tt.rows == 0 {
+				proof.Only(t)
+			}
 			path := sources + "/" + ann.create(t, sources, object{"type": "contacts",
 				"location": tt.location(t, tt.rows),
 				"mapping": []object{{"field": "email", "column": "Email"}, {"field": "full_name", "column": "Name"},

@@ -47,8 +47,8 @@ func files(t *testing.T, from, to *client) {
 	if err != nil || len(archive.File) != 7 {
 		t.Fatalf("%d files, %v", len(archive.File), err)
 	}
-	if at := archive.File[0].Modified.UTC(); at.Format(time.DateOnly) != "1980-01-01" {
-		t.Errorf("a file in the archive is from %s", at)
+	if modified := archive.File[0].Modified.UTC(); modified.Format(time.DateOnly) != "1980-01-01" {
+		t.Errorf("a file in the archive is from %s", modified)
 	}
 
 	// A file that is wrong keeps all others from being stored.
