@@ -278,7 +278,7 @@ func (d *deployment) must(t *testing.T, args ...string) string {
 	t.Helper()
 	r := d.run(t, args...)
 	if r.code != 0 {
-		t.Fatalf("atrium %s ended with %d: %s", strings.Join(args, " "), r.code, r.stderr)
+		t.Fatalf("atrium %s ended with %d: %s%s", strings.Join(args, " "), r.code, r.stdout, r.stderr)
 	}
 	return r.stdout
 }
