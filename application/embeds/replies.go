@@ -79,10 +79,10 @@ type Asking struct {
 	transcripts webhook.ID // which gets the turn; empty: none
 }
 
-// Ask admits a visitor's message and counts it, as a read of the prompt's version too. Everything that the endpoint gets
-// besides the message comes from the template and the session, not from the page. Returns embed.ErrNoReplies if the
-// template has no reply endpoint, and embed.ErrDailyReplies if the token, or the template's previews, have had as many
-// replies today as they may.
+// Ask admits a visitor's message and counts it, as a read of the prompt's version too. Everything that the endpoint
+// gets besides the message comes from the template and the session, not from the page. Returns embed.ErrNoReplies if
+// the template has no reply endpoint, and embed.ErrDailyReplies if the token, or the template's previews, have had as
+// many replies today as they may.
 func (s *Replies) Ask(ctx context.Context, v Visit, session string, q embed.Question, limit Limit) (*Asking, error) {
 	pass, e, err := s.embeds.resume(ctx, v, session, limit)
 	if err != nil {

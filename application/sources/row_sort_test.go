@@ -30,11 +30,11 @@ var sent = [][]*string{{new("1"), new("10"), new(" b"), nil}, {new("2"), new("9.
 	{new("3"), nil, new("a "), nil}, {new("4"), new("1e1"), nil, nil}, {new("5"), new("heavy"), new("ä"), nil}}
 
 // sorted reads parcels from a source that does rows. It returns the ids, and how the read ended.
-func (s *env) sorted(location source.Location, q sources.RowsQuery, handle func(connection.RowsQuery) column.Batch) (
+func (s *env) sorted(place source.Location, q sources.RowsQuery, handle func(connection.RowsQuery) column.Batch) (
 	ids string, end sources.RowsEnd, err error,
 ) {
 	s.types = []source.Type{parcels}
-	src := stored(s.t, location)
+	src := stored(s.t, place)
 	src.Mapping = []source.Pair{{Field: "id", Column: "Id"}, {Field: "weight", Column: "Weight"},
 		{Field: "name", Column: "Name", Transform: column.Transform{Trim: true}}, {Field: "about", Column: "About"}}
 	s.expectGet(src)
@@ -79,11 +79,11 @@ func selected(rows [][]*string) func(connection.RowsQuery) column.Batch {
 }
 
 func TestRowsThatTheSourceDoesNotSortAreSortedByAtrium(t *testing.T) {
-	for name, location := range map[string]source.Location{"a table": table, "a file": sheetAt} {
+	for name, place := range map[string]source.Location{"a table": table, "a file": sheetAt} {
 		for sort, want := range map[string]string{"weight": "21435", "-weight": "14235", "name": "31254",
 			"-name": "52134", "id": "12345", "-id": "54321"} {
 			t.Run(name+" by "+sort, func(t *testing.T) {
-				got, end, err := newEnv(t).sorted(location, sources.RowsQuery{Sort: sort}, selected(sent))
+				got, end, err := newEnv(t).sorted(place, sources.RowsQuery{Sort: sort}, selected(sent))
 				if err != nil || got != want || end.SortedBy != sources.SortedByAtrium || end.More {
 					t.Errorf("a stream: %s, want %s; %+v, %v", got, want, end, err)
 				}
@@ -91,8 +91,8 @@ func TestRowsThatTheSourceDoesNotSortAreSortedByAtrium(t *testing.T) {
 					got, end = "", sources.RowsEnd{More: true}
 					for end.More && len(got) < len(want) {
 						var page string
-						page, end, err = newEnv(t).sorted(location, sources.RowsQuery{Sort: sort, Pages: true, Limit: limit,
-							After: end.Next, Fields: []string{"id"}}, selected(sent))
+						page, end, err = newEnv(t).sorted(place, sources.RowsQuery{Sort: sort, Pages: true,
+							Limit: limit, After: end.Next, Fields: []string{"id"}}, selected(sent))
 						require.NoError(t, err)
 						got += page
 					}
