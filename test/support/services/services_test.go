@@ -86,7 +86,7 @@ func TestStartPostgres(t *testing.T) {
 	})
 
 	t.Run("300 connections fit", func(t *testing.T) {
-		require.Equal(t, "max_connections", query(t, db, `SHOW max_connections`), "600")
+		require.Equal(t, "max_connections", query(t, db, `SHOW max_connections`), "300")
 	})
 
 	t.Run("after Stop nothing is left", func(t *testing.T) {

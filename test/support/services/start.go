@@ -81,7 +81,7 @@ prepare() {
 serve() {
 	bin=$1
 	shift
-	exec "$bin/postgres" -D "$folder/data" -k "$folder" -h 127.0.0.1 -p "$port" -c max_connections=600 \
+	exec "$bin/postgres" -D "$folder/data" -k "$folder" -h 127.0.0.1 -p "$port" -c max_connections=300 \
 		-c fsync=off -c full_page_writes=off -c synchronous_commit=off "$@"
 }
 `
