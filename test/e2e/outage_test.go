@@ -21,6 +21,9 @@ func behind(t *testing.T, p **fixture.Proxy) option {
 		}
 		*p = fixture.NewProxy(t, u.Host)
 		u.Host = (*p).Addr()
+		query := u.Query()
+		query.Del("connect_timeout") // as operators have it
+		u.RawQuery = query.Encode()
 		set("database.url", u.String())(d)
 	}
 }

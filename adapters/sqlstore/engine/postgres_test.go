@@ -33,12 +33,15 @@ func pool(t *testing.T, c driver.Connector) *sql.DB {
 	return db
 }
 
-// through returns rawURL with another host, and the host:port that it had.
+// through returns rawURL with another host and the default time for connecting, and the host:port that it had.
 func through(t *testing.T, rawURL, host string) (change, upstream string) {
 	t.Helper()
 	u, err := url.Parse(rawURL)
 	require.NoError(t, err)
 	upstream, u.Host = u.Host, host
+	query := u.Query()
+	query.Del("connect_timeout")
+	u.RawQuery = query.Encode()
 	return u.String(), upstream
 }
 

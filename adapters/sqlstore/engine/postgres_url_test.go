@@ -19,6 +19,8 @@ import (
 
 func TestPostgresURL(t *testing.T) {
 	direct := services.Postgres(t)
+	_, host := through(t, direct, "")
+	direct, _ = through(t, direct, host)
 	databaseWith := func(t *testing.T, extra string) *sql.DB {
 		return pool(t, connector(t, direct+extra, 1500*time.Millisecond))
 	}

@@ -7,9 +7,7 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"encoding/binary"
-	neturl "net/url"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -33,24 +31,13 @@ var (
 		"sqlite": func(t *testing.T) string {
 			return "sqlite:" + migrated.SQLite(t, filepath.Join(t.TempDir(), "test.db"))
 		},
-		"postgres": func(t *testing.T) string { return patient(t, migrated.Postgres(t)) },
+		"postgres": func(t *testing.T) string { return migrated.Postgres(t) },
 	}
 	Empty = map[string]func(*testing.T) string{
 		"sqlite":   func(t *testing.T) string { return "sqlite:" + filepath.Join(t.TempDir(), "test.db") },
-		"postgres": func(t *testing.T) string { return patient(t, services.Postgres(t)) },
+		"postgres": func(t *testing.T) string { return services.Postgres(t) },
 	}
 )
-
-// patient returns a URL whose connections may take long to open, as they do while tests use all of a machine.
-func patient(t *testing.T, url string) string {
-	t.Helper()
-	u, err := neturl.Parse(url)
-	require.NoError(t, err)
-	q := u.Query()
-	q.Set("connect_timeout", strconv.Itoa(int(proof.Patience.Seconds())))
-	u.RawQuery = q.Encode()
-	return u.String()
-}
 
 // OnEach runs a test on a database of each engine that has the schema and nothing else.
 func OnEach(t *testing.T, test func(t *testing.T, url string)) {

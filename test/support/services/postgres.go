@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -129,9 +130,14 @@ func makeTemplate(server *url.URL, template string, prepare func(url string) err
 	return nil
 }
 
+// database returns the URL of a database. Its connections may take long to open, as they do while tests use all of a
+// machine: Atrium's default is 3 s.
 func database(server *url.URL, name string) string {
 	u := *server
 	u.Path = "/" + name
+	query := u.Query()
+	query.Set("connect_timeout", strconv.Itoa(int(patience.Seconds())))
+	u.RawQuery = query.Encode()
 	return u.String()
 }
 
