@@ -40,6 +40,14 @@ func SortOf(
 	return &order
 }
 
+// AddPlace adds the expression of a row's place to a list of columns, if o is not nil.
+func (o *Order) AddPlace(list []string) []string {
+	if o == nil {
+		return list
+	}
+	return append(list, o.RowPlace())
+}
+
 // RowPlace is the expression of a row's place in o.
 func (o *Order) RowPlace() string {
 	if !o.Nullable {
@@ -101,16 +109,17 @@ func (o *Order) ByBoth(q connection.RowsQuery, key string) string {
 	return ` ORDER BY ` + key
 }
 
-// Behind is the condition that a row is behind the places of q, by o if it is not nil: empty if q has none. tail is the
+// AddBehind adds the condition that a row is behind the places of q, by o if it is not nil, if q has one. tail is the
 // condition that it is behind the place of the key, if q has that.
-func (o *Order) Behind(q connection.RowsQuery, tail string) (string, error) {
-	if o != nil && q.Sort.After != nil {
-		return o.Beyond(q.Sort, tail)
+func (o *Order) AddBehind(conditions []string, q connection.RowsQuery, tail string) ([]string, error) {
+	switch {
+	case o != nil && q.Sort.After != nil:
+		condition, err := o.Beyond(q.Sort, tail)
+		return append(conditions, condition), err
+	case tail != "":
+		return append(conditions, `(`+tail+`)`), nil
 	}
-	if tail == "" {
-		return "", nil
-	}
-	return `(` + tail + `)`, nil
+	return conditions, nil
 }
 
 // MostRows is the most rows of q, which are in the order o if it is not nil.

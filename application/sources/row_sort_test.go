@@ -157,10 +157,10 @@ func TestRowsThatDoNotFitIntoMemoryAreNotSortedButTheFirstOfThemAre(t *testing.T
 }
 
 func TestADatabaseSortsWhatItCanAndAPageBeginsAtBothPlaces(t *testing.T) {
-	var asked connection.RowsQuery
+	var request connection.RowsQuery
 	sortedRows := func(rows ...[]*string) func(connection.RowsQuery) column.Batch {
 		return func(q connection.RowsQuery) column.Batch {
-			asked = q
+			request = q
 			return column.Batch{Sorted: true, Rows: column.RowsOf(rows)}
 		}
 	}
@@ -169,17 +169,17 @@ func TestADatabaseSortsWhatItCanAndAPageBeginsAtBothPlaces(t *testing.T) {
 	query := sources.RowsQuery{Sort: "-weight", Pages: true, Limit: 1, Fields: []string{"id"}}
 	got, end, err := newEnv(t).sorted(table, query, sortedRows(one, two))
 	require.NoError(t, err)
-	if asked.Sort == nil || asked.Sort.Column != "Weight" || !asked.Sort.Descending || asked.Sort.After != nil ||
-		asked.Sort.Limit != 2 || asked.Key != "Id" || asked.Limit <= 2 {
-		t.Errorf("asked for %+v, %+v", asked, asked.Sort)
+	if request.Sort == nil || request.Sort.Column != "Weight" || !request.Sort.Descending ||
+		request.Sort.After != nil || request.Sort.Limit != 2 || request.Key != "Id" || request.Limit <= 2 {
+		t.Errorf("asked for %+v, %+v", request, request.Sort)
 	}
 	if got != "1" || end.SortedBy != sources.SortedBySource || !end.More || end.Next == "" {
 		t.Fatalf("%s, %+v", got, end)
 	}
 	query.After = end.Next
 	got, _, err = newEnv(t).sorted(table, query, sortedRows(two))
-	if err != nil || got != "2" || *asked.After != "a" || *asked.Sort.After != "v1" {
-		t.Errorf("%s, asked for %+v, %+v, %v", got, asked, asked.Sort, err)
+	if err != nil || got != "2" || *request.After != "a" || *request.Sort.After != "v1" {
+		t.Errorf("%s, asked for %+v, %+v, %v", got, request, request.Sort, err)
 	}
 	_, _, err = newEnv(t).sorted(table, query, selected(sent)) // the column has another type now
 	require.ErrorIs(t, err, source.ErrSourceChanged)
@@ -201,21 +201,21 @@ func TestADatabaseSortsWhatItCanAndAPageBeginsAtBothPlaces(t *testing.T) {
 		}
 	}
 	unsorted := func(q connection.RowsQuery) column.Batch {
-		asked = q
+		request = q
 		return selected(sent)(q)
 	}
 	query.Sort = "name" // which is transformed
 	if _, end, err := newEnv(t).sorted(table, query, unsorted); err != nil || end.SortedBy != sources.SortedByAtrium ||
-		asked.Sort != nil {
-		t.Errorf("%+v, %v, asked for %+v", end, err, asked.Sort)
+		request.Sort != nil {
+		t.Errorf("%+v, %v, asked for %+v", end, err, request.Sort)
 	}
 	query.Sort = "weight" // which the database cannot sort, and is not asked for again
 	_, end, err = newEnv(t).sorted(table, query, unsorted)
 	query.After = end.Next
-	if require.NoError(t, err); asked.Sort == nil {
+	if require.NoError(t, err); request.Sort == nil {
 		t.Error("the first page is not asked for in order")
 	}
-	if _, _, err = newEnv(t).sorted(table, query, unsorted); err != nil || asked.Sort != nil {
-		t.Errorf("%v, asked for %+v", err, asked.Sort)
+	if _, _, err = newEnv(t).sorted(table, query, unsorted); err != nil || request.Sort != nil {
+		t.Errorf("%v, asked for %+v", err, request.Sort)
 	}
 }

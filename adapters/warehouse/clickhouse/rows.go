@@ -39,15 +39,10 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		ordered = order.sorted()
 	}
 	sort := warehouse.SortOf(q, columns, out, order)
-	if sort != nil {
-		list = append(list, sort.RowPlace())
-	}
-	clause, err := sort.Behind(q, tail)
+	list = sort.AddPlace(list)
+	conditions, err = sort.AddBehind(conditions, q, tail)
 	if err != nil {
 		return err
-	}
-	if clause != "" {
-		conditions = append(conditions, clause)
 	}
 	sql := `SELECT ` + strings.Join(list, `, `) + ` FROM ` + quote(database) + `.` + quote(q.Table.Name) +
 		warehouse.Clause(conditions) + sort.ByBoth(q, ordered)

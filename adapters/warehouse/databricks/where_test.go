@@ -1,7 +1,6 @@
 package databricks_test
 
 import (
-	"strconv"
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
@@ -24,21 +23,8 @@ func TestConditionsOnAnyTypeLoseNoRow(t *testing.T) {
 		{"padded", "char(5)", "YES"}:      {"a    ", "A    ", "b    "},
 		{"tags", "array<string>", "YES"}:  {"[]", `["a"]`, `["b"]`},
 	}
-	table := fixture.DatabricksTable{Schema: "public", Name: "compared", Type: "MANAGED",
-		Columns: [][3]string{{"n", "int", "YES"}}}
-	for n := range 4 {
-		table.Values = append(table.Values, []*string{text(strconv.Itoa(n + 1))})
-	}
-	for c, values := range columns {
-		table.Columns = append(table.Columns, c)
-		for n := range table.Values {
-			var value *string
-			if n < len(values) {
-				value = text(values[n])
-			}
-			table.Values[n] = append(table.Values[n], value)
-		}
-	}
+	table := fixture.DatabricksTable{Schema: "public", Name: "compared", Type: "MANAGED"}
+	table.Columns, table.Values = fixture.Numbered([3]string{"n", "int", "YES"}, columns, 4)
 	d.Catalogs["shop-1"] = append(d.Catalogs["shop-1"], table)
 	warehouses.Finds(t, hosted.Direct(t), target(t, portOf(d.Server), nil), ref("compared"),
 		"n", "tiny", "big", "price", "sold", "born", "moment", "stamp", "name :a` b", "word")

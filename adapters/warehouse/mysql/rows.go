@@ -56,14 +56,11 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		if err := s.run(sortWhole); err != nil {
 			return err
 		}
-		list = append(list, sort.RowPlace())
 	}
-	clause, err := sort.Behind(q, tail)
+	list = sort.AddPlace(list)
+	conditions, err = sort.AddBehind(conditions, q, tail)
 	if err != nil {
 		return err
-	}
-	if clause != "" {
-		conditions = append(conditions, clause)
 	}
 	return s.each(`SELECT `+strings.Join(list, `, `)+` FROM `+quote(s.database)+`.`+quote(q.Table.Name)+
 		warehouse.Clause(conditions)+sort.ByBoth(q, ordered)+` LIMIT `+strconv.Itoa(sort.MostRows(q)), len(list),

@@ -176,14 +176,11 @@ func (s *session) stream(
 			tail = order.beyond()
 		}
 	}
-	clause, err := rows.sort.Behind(q, tail)
+	conditions, err := rows.sort.AddBehind(rows.conditions, q, tail)
 	if err != nil {
 		return err
 	}
-	if clause != "" {
-		rows.conditions = append(rows.conditions, clause)
-	}
-	sql += warehouse.Clause(rows.conditions) + rows.sort.ByBoth(q, ordered) + ` LIMIT ` +
+	sql += warehouse.Clause(conditions) + rows.sort.ByBoth(q, ordered) + ` LIMIT ` +
 		strconv.Itoa(rows.sort.MostRows(q))
 	if cut != nil { // the limit keeps the two from becoming one
 		sql = `SELECT ` + strings.Join(cut, `, `) + ` FROM (` + sql + `) AS s`

@@ -1,7 +1,6 @@
 package snowflake_test
 
 import (
-	"strconv"
 	"testing"
 
 	"github.com/atrium-hq/atrium/test/support/contract/warehouses"
@@ -24,21 +23,8 @@ func TestConditionsOnAnyTypeLoseNoRow(t *testing.T) {
 		{"NAME", "TEXT", "YES"}:   {"a", "A", "", "ä%_"},
 		{"DOC", "VARIANT", "YES"}: {"{}", "[]", "1", "2"},
 	}
-	table := fixture.SnowflakeTable{Schema: "PUBLIC", Name: "KINDS OF", Type: "BASE TABLE", Folds: true,
-		Columns: [][5]string{{"n", "NUMBER", "YES", "38", "0"}}}
-	for n := range 5 {
-		table.Values = append(table.Values, []*string{text(strconv.Itoa(n + 1))})
-	}
-	for c, values := range columns {
-		table.Columns = append(table.Columns, c)
-		for n := range table.Values {
-			var value *string
-			if n < len(values) {
-				value = text(values[n])
-			}
-			table.Values[n] = append(table.Values[n], value)
-		}
-	}
+	table := fixture.SnowflakeTable{Schema: "PUBLIC", Name: "KINDS OF", Type: "BASE TABLE", Folds: true}
+	table.Columns, table.Values = fixture.Numbered([5]string{"n", "NUMBER", "YES", "38", "0"}, columns, 5)
 	s.Databases["SHOP"] = append(s.Databases["SHOP"], table)
 	warehouses.Finds(t, hosted.Direct(t), target(t, portOf(s.Server), nil), ref("KINDS OF"),
 		"n", "WHOLE", "PRICE", "SHARE", "SOLD", "BORN", "STAMP", "MOMENT", "NAME")

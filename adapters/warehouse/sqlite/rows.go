@@ -68,15 +68,10 @@ func rows(
 	sort := warehouse.SortOf(q, columns, out, func(c connection.Column) (warehouse.Order, bool) {
 		return order(c, bind)
 	})
-	if sort != nil {
-		list = append(list, sort.RowPlace())
-	}
-	clause, err := sort.Behind(q, tail)
+	list = sort.AddPlace(list)
+	conditions, err := sort.AddBehind(conditions, q, tail)
 	if err != nil {
 		return err
-	}
-	if clause != "" {
-		conditions = append(conditions, clause)
 	}
 	conditions = append(conditions, warehouse.Where(q, columns, out,
 		func(c connection.Column) (warehouse.Comparison, bool) { return comparison(c, bind) })...)

@@ -73,7 +73,11 @@ func checkOrder(t *testing.T, name string, rows [][]*string, s *connection.Sort)
 	var last *column.Value
 	hasNull := false
 	for _, row := range rows {
-		if hasNull = hasNull || row[1] == nil; hasNull && row[1] != nil {
+		if row[1] == nil {
+			hasNull = true
+			continue
+		}
+		if hasNull {
 			t.Errorf("%s: a row without a value is before another one: %v", name, rowTexts(rows))
 		}
 		value, reason := f.Value(row[1], column.Warehouse)
