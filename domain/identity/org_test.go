@@ -2,6 +2,7 @@ package identity_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/identity"
@@ -80,5 +81,25 @@ func TestDirectory(t *testing.T) {
 	}
 	if all := d.All(); len(all) != 2 || all[0].ID != "1" || all[1].ID != "2" {
 		t.Errorf("All = %+v", all)
+	}
+}
+
+func TestTheWorkspacesThatAnIssuersRulesName(t *testing.T) {
+	many := make([]identity.ClaimRule, 25)
+	for i := range many {
+		many[i] = identity.ClaimRule{Issuer: "https://id", Workspace: fmt.Sprintf("w%02d", 24-i)}
+	}
+	rules := append(many, identity.ClaimRule{Issuer: "https://id", Workspace: "w03"},
+		identity.ClaimRule{Issuer: "https://other", Workspace: "a"}, identity.ClaimRule{Issuer: "https://id"})
+	org := identity.Org{ClaimRules: rules}
+	slugs := org.RuledBy("https://id")
+	if len(slugs) != 20 || slugs[0] != "w00" || slugs[3] != "w03" || slugs[4] != "w04" || slugs[19] != "w19" {
+		t.Errorf("more than 20: %q", slugs)
+	}
+	if slugs := org.RuledBy("https://other"); len(slugs) != 1 || slugs[0] != "a" {
+		t.Errorf("another issuer: %q", slugs)
+	}
+	if slugs := org.RuledBy("https://unknown"); len(slugs) != 0 {
+		t.Errorf("no rule: %q", slugs)
 	}
 }
