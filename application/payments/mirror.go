@@ -50,16 +50,18 @@ func part[T any](
 func (s *Service) see(
 	callCtx context.Context, by identity.Actor, t Terms, c *payment.Customer, parts ...mirrorPart,
 ) (payment.Seen, error) {
-	moment, err := t.now(callCtx, by, c)
-	if err != nil {
-		return payment.Seen{}, err
-	}
-	seen := payment.Seen{At: moment}
+	var seen payment.Seen
 	for _, p := range parts {
 		read := func(ctx context.Context) error { return p.read(ctx, t.Gateway, c.ID, &seen) }
 		if err := call(callCtx, read); err != nil {
 			return payment.Seen{}, err
 		}
+	}
+	// After reading: a clock that goes forward meanwhile would give a time before that of what was read, and a failed
+	// renewal a grace that is over at once.
+	var err error
+	if seen.At, err = t.now(callCtx, by, c); err != nil {
+		return payment.Seen{}, err
 	}
 	return seen, s.importInvoices(callCtx, by, t, c, &seen)
 }

@@ -258,6 +258,23 @@ func TestEntitlementFollowsTheClockOfTheGateway(t *testing.T) {
 	}
 }
 
+// TestTheGraceBeginsWhenTheFailureIsSeen has a clock that is moved forward while a read of the subscription is under way.
+func TestTheGraceBeginsWhenTheFailureIsSeen(t *testing.T) {
+	s := mockedWith(t, subscribed("pm_1"))
+	s.kept.SubscriptionAt = time.Time{}
+	current := now
+	s.terms.Clock = func(context.Context, payment.CustomerID) (time.Time, error) { return current, nil }
+	failed := now.AddDate(0, 0, 10)
+	s.subscriptions.Subscriptions(any, any).DoAndReturn(
+		func(context.Context, payment.CustomerID) ([]payment.GatewaySubscription, error) {
+			current = failed
+			return []payment.GatewaySubscription{held(payment.PastDue)}, nil
+		})
+	v, err := s.Subscription(s.ctx, member)
+	require.NoError(t, err)
+	assert.That(t, v.Entitled && v.PastDueSince.Equal(failed), "%v since %s", v.Entitled, v.PastDueSince)
+}
+
 func TestExpiryFollowsTheClockOfTheGateway(t *testing.T) {
 	s := mockedWith(t, customer("pm_1", "pm_2"))
 	s.terms.Clock = func(context.Context, payment.CustomerID) (time.Time, error) { return now.AddDate(20, 0, 0), nil }
