@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/atrium-hq/atrium/adapters/sqlstore/db"
@@ -19,32 +18,6 @@ type KeyRequests struct{ db *Store }
 
 var _ ports.KeyRequests = (*KeyRequests)(nil)
 
-// addRequests are the statements by the number of counts that they add. There are only a few, because each connection
-// prepares them.
-var addRequests = map[int]string{1: addRequestsOf(1), 16: addRequestsOf(16), 256: addRequestsOf(256)}
-
-// countedAtOnce returns the number of counts, of n, that one statement adds.
-func countedAtOnce(n int) int {
-	switch {
-	case n >= 256:
-		return 256
-	case n >= 16:
-		return 16
-	}
-	return 1
-}
-
-// addRequestsOf returns a statement that finds each key by itself. If it joined the keys, both engines would read the
-// whole table once for each statement.
-func addRequestsOf(n int) string {
-	return `INSERT INTO key_requests (key_id, day, requests)
-		WITH counted (key_id, day, requests) AS (
-			VALUES (CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS BIGINT))` + strings.Repeat(`, (?, ?, ?)`, n-1) + `)
-		SELECT c.key_id, c.day, c.requests FROM counted c
-		WHERE (SELECT k.org_id FROM api_keys k WHERE k.id = c.key_id) = ?
-		ON CONFLICT (key_id, day) DO UPDATE SET requests = key_requests.requests + excluded.requests`
-}
-
 // AddRequests implements ports.KeyRequests.
 func (s *KeyRequests) AddRequests(ctx context.Context, org identity.OrgID, requests account.KeyRequests) error {
 	// In the same order on all nodes, to prevent deadlocks.
@@ -52,19 +25,19 @@ func (s *KeyRequests) AddRequests(ctx context.Context, org identity.OrgID, reque
 		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Day, b.Day))
 	})
 	for batch := range slices.Chunk(days, db.UsesAtOnce) {
+		rows := make([][]any, len(batch))
+		for i, d := range batch {
+			rows[i] = []any{d.Key, org, d.Day, requests[d]}
+		}
+		// Each key is found by itself. If the statement joined the keys, both engines would read the whole table.
 		if err := s.db.inTx(ctx, func(tx *Store) error {
-			for rest := batch; len(rest) > 0; {
-				n := countedAtOnce(len(rest))
-				args := make([]any, 0, 3*n+1)
-				for _, d := range rest[:n] {
-					args = append(args, d.Key, d.Day, requests[d])
-				}
-				if _, err := tx.Exec(ctx, addRequests[n], append(args, org)...); err != nil {
-					return err
-				}
-				rest = rest[n:]
-			}
-			return nil
+			return tx.WriteRows(ctx, `
+				INSERT INTO key_requests (key_id, day, requests)
+				WITH counted (key_id, org_id, day, requests) AS (
+					VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS INTEGER), CAST(? AS BIGINT))`, `)
+				SELECT c.key_id, c.day, c.requests FROM counted c
+				WHERE (SELECT k.org_id FROM api_keys k WHERE k.id = c.key_id) = c.org_id
+				ON CONFLICT (key_id, day) DO UPDATE SET requests = key_requests.requests + excluded.requests`, rows)
 		}); err != nil {
 			return err
 		}

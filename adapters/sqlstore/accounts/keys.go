@@ -168,11 +168,16 @@ func (s *Keys) Holder(
 // Used implements ports.Keys. Cached callers stay, with the new times, since using a key does not change what it
 // proves.
 func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.KeyID]account.KeyUse) error {
-	err := recordUses(ctx, s.db, uses, func(id identity.KeyID, use account.KeyUse) (string, []any) {
-		return `UPDATE api_keys SET last_used_at = ?, last_used_by = ? WHERE id = ? AND org_id = ?
-			AND last_used_at < ?`,
-			[]any{db.Micros(use.At), use.Address, id, org, db.Micros(use.At.Add(-time.Minute))}
-	})
+	err := recordUses(ctx, s.db, uses, `
+		WITH used (id, org_id, at, address) AS (
+			VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT), CAST(? AS TEXT))`, `),
+		due AS (
+			SELECT u.* FROM used u JOIN api_keys t ON t.id = u.id AND t.org_id = u.org_id
+			WHERE t.last_used_at < u.at - 60000000 ORDER BY t.id`+s.db.Dialect.Lock+`)
+		UPDATE api_keys SET last_used_at = due.at, last_used_by = due.address FROM due WHERE api_keys.id = due.id`,
+		func(id identity.KeyID, use account.KeyUse) []any {
+			return []any{id, org, db.Micros(use.At), use.Address}
+		})
 	if err != nil || len(uses) == 0 {
 		return err
 	}
@@ -195,21 +200,18 @@ func (s *Keys) Used(ctx context.Context, org identity.OrgID, uses map[identity.K
 	return nil
 }
 
-// recordUses runs the update for each used credential, at most db.UsesAtOnce in a transaction.
+// recordUses writes the rows of used credentials, at most db.UsesAtOnce in a transaction. begin and end are those of
+// DB.WriteRows.
 func recordUses[ID ~string, Use any](
-	ctx context.Context, store *Store, uses map[ID]Use, update func(ID, Use) (string, []any),
+	ctx context.Context, store *Store, uses map[ID]Use, begin, end string, row func(ID, Use) []any,
 ) error {
 	ids := slices.Sorted(maps.Keys(uses)) // in the same order on all nodes, to prevent deadlocks
 	for batch := range slices.Chunk(ids, db.UsesAtOnce) {
-		err := store.inTx(ctx, func(tx *Store) error {
-			for _, id := range batch {
-				statement, args := update(id, uses[id])
-				if _, err := tx.Exec(ctx, statement, args...); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
+		rows := make([][]any, len(batch))
+		for i, id := range batch {
+			rows[i] = row(id, uses[id])
+		}
+		err := store.inTx(ctx, func(tx *Store) error { return tx.WriteRows(ctx, begin, end, rows) })
 		if err != nil {
 			return err
 		}

@@ -80,7 +80,7 @@ func (store *Store) saveMembers(ctx context.Context, w *account.Workspace, membe
 		rows = append(rows, []any{w.ID, m.User, m.Role, m.ByHand, db.Granted(m.Granted), m.Revision,
 			db.Micros(m.CreatedAt), db.Micros(m.UpdatedAt)})
 	}
-	if err := store.InsertAll(ctx, `
+	if err := store.WriteRows(ctx, `
 		INSERT INTO memberships (workspace_id, user_id, role, by_hand, granted, revision, created_at, updated_at)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
 		` ON CONFLICT (workspace_id, user_id) DO UPDATE SET role = excluded.role, by_hand = excluded.by_hand,

@@ -166,10 +166,13 @@ func (s *Sessions) List(
 
 // Used implements ports.Sessions. Cached callers stay, as in Keys.Used.
 func (s *Sessions) Used(ctx context.Context, org identity.OrgID, uses map[identity.SessionID]time.Time) error {
-	err := recordUses(ctx, s.db, uses, func(id identity.SessionID, lastUse time.Time) (string, []any) {
-		return `UPDATE sessions SET last_seen_at = ? WHERE id = ? AND org_id = ? AND last_seen_at < ?`,
-			[]any{db.Micros(lastUse), id, org, db.Micros(lastUse.Add(-time.Minute))}
-	})
+	err := recordUses(ctx, s.db, uses, `
+		WITH used (id, org_id, at) AS (VALUES (CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS BIGINT))`, `),
+		due AS (
+			SELECT u.* FROM used u JOIN sessions t ON t.id = u.id AND t.org_id = u.org_id
+			WHERE t.last_seen_at < u.at - 60000000 ORDER BY t.id`+s.db.Dialect.Lock+`)
+		UPDATE sessions SET last_seen_at = due.at FROM due WHERE sessions.id = due.id`,
+		func(id identity.SessionID, lastUse time.Time) []any { return []any{id, org, db.Micros(lastUse)} })
 	if err != nil || len(uses) == 0 {
 		return err
 	}

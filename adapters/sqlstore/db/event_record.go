@@ -19,7 +19,7 @@ func (db *DB) Record(ctx context.Context, events []event.Event) error {
 	for i, w := range writes {
 		rows[i] = w.Args
 	}
-	return db.InsertAll(ctx, writes[0].Query, "", rows)
+	return db.WriteRows(ctx, writes[0].Query, "", rows)
 }
 
 // RecordedColumns are the columns of an event that is recorded, in the order of its values.

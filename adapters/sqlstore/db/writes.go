@@ -51,17 +51,16 @@ func joined(writes []Write) Write {
 // UsesAtOnce limits the uses of credentials that one transaction records, so that other writers do not wait for long.
 const UsesAtOnce = 500
 
-// insertedAtOnce is the maximum number of rows that one statement of InsertAll writes, a power of two.
-const insertedAtOnce = 64
+// writtenAtOnce is the maximum number of rows that one statement of WriteRows writes, a power of two.
+const writtenAtOnce = 64
 
-// InsertAll writes rows in a transaction. insert is a statement that ends with the values of one row; conflict is
-// empty, or the clause behind the rows. The number of rows in one statement is a power of two, so that there are few
-// different statements.
-func (db *DB) InsertAll(ctx context.Context, insert, conflict string, rows [][]any) error {
+// WriteRows writes rows in a transaction. A statement is begin, which ends with the values of one row, the values of
+// more rows, and end. The number of rows in one statement is a power of two, so that there are few different statements.
+func (db *DB) WriteRows(ctx context.Context, begin, end string, rows [][]any) error {
 	for len(rows) > 0 {
-		n := min(1<<(bits.Len(uint(len(rows)))-1), insertedAtOnce)
+		n := min(1<<(bits.Len(uint(len(rows)))-1), writtenAtOnce)
 		values := ", (" + Placeholders(len(rows[0])) + ")"
-		query := insert + strings.Repeat(values, n-1) + conflict
+		query := begin + strings.Repeat(values, n-1) + end
 		if _, err := db.Exec(ctx, query, slices.Concat(rows[:n]...)...); err != nil {
 			return err
 		}
