@@ -11,8 +11,10 @@ package atrium
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"runtime"
 	"strings"
 	"time"
@@ -36,6 +38,7 @@ type Client struct {
 	http      *http.Client
 	observe   func(*Attempt) func(*Outcome)
 	wait      func(context.Context, time.Duration) error
+	logger    *slog.Logger
 }
 
 // ClientOption changes a client.
@@ -64,6 +67,10 @@ func WithHTTPClient(h *http.Client) ClientOption { return func(c *Client) { c.ht
 func WithObserver(observe func(*Attempt) func(*Outcome)) ClientOption {
 	return func(c *Client) { c.observe = observe }
 }
+
+// WithLogger logs to logger instead of the default one: a warning when a prompt is replaced by its fallback, once in an
+// outage, and each attempt of a call at the level Debug if the variable ATRIUM_CLIENT_LOG is debug.
+func WithLogger(logger *slog.Logger) ClientOption { return func(c *Client) { c.logger = logger } }
 
 // Attempt is one HTTP request of a call. It contains no credential.
 type Attempt struct {
@@ -96,7 +103,8 @@ func New(base, token string, options ...ClientOption) (*Client, error) {
 		return nil, fmt.Errorf("atrium: the address of the server must have no user, query or fragment")
 	}
 	parsed.Path = strings.TrimSuffix(parsed.Path, "/")
-	c := &Client{base: parsed, retries: 2, timeout: 30 * time.Second, http: http.DefaultClient, wait: sleep}
+	c := &Client{base: parsed, retries: 2, timeout: 30 * time.Second, http: http.DefaultClient, wait: sleep,
+		logger: slog.Default()}
 	token, err = checked("credential", token)
 	if err != nil {
 		return nil, err
@@ -105,12 +113,32 @@ func New(base, token string, options ...ClientOption) (*Client, error) {
 	for _, o := range options {
 		o(c)
 	}
+	if os.Getenv("ATRIUM_CLIENT_LOG") == "debug" {
+		c.observe = logged(c.observe, c.logger)
+	}
 	plain := *c.http
 	plain.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.http = &plain
 	c.API = newAPI(c)
 	c.Prompts = newPrompts(c)
 	return c, nil
+}
+
+// logged returns an observer that logs each attempt, beside another one, which may be nil.
+func logged(observe func(*Attempt) func(*Outcome), logger *slog.Logger) func(*Attempt) func(*Outcome) {
+	return func(a *Attempt) func(*Outcome) {
+		var done func(*Outcome)
+		if observe != nil {
+			done = observe(a)
+		}
+		return func(o *Outcome) {
+			logger.Debug("atrium: attempt", "call", a.Call, "method", a.Method, "path", a.Path, "number", a.Number,
+				"status", o.Status, "error", o.Err, "duration", o.Duration)
+			if done != nil {
+				done(o)
+			}
+		}
+	}
 }
 
 // String tells where the client calls, without the credential.

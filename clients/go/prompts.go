@@ -3,6 +3,8 @@ package atrium
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -13,14 +15,23 @@ type Prompts struct {
 	client *Client
 	now    func() time.Time
 
-	mu      sync.Mutex
-	entries map[promptKey]*promptEntry
+	mu       sync.Mutex
+	entries  map[promptKey]*promptEntry
+	failures map[promptKey]promptFailure // of calls with a fallback
+	warned   bool                        // in this outage
+}
+
+// promptFailure is a load that has failed.
+type promptFailure struct {
+	err  error
+	time time.Time
 }
 
 type promptKey struct{ workspace, name, ref string }
 
 func newPrompts(c *Client) *Prompts {
-	return &Prompts{client: c, now: time.Now, entries: map[promptKey]*promptEntry{}}
+	return &Prompts{client: c, now: time.Now, entries: map[promptKey]*promptEntry{},
+		failures: map[promptKey]promptFailure{}}
 }
 
 // promptEntry is a prompt in memory.
@@ -42,6 +53,8 @@ type PromptOptions struct {
 	TTL       time.Duration  // how long a prompt is used without asking the server again: one minute by default
 	MaxStale  time.Duration  // how long it is used although the server cannot confirm it: a day by default
 	Workspace string         // id or slug, if the credential gives access to several
+
+	FallbackAfter time.Duration // after which Fallback is used if the server has not answered: two seconds by default
 }
 
 // TextFallback returns a fallback that is a text.
@@ -72,9 +85,9 @@ const refreshPause = 5 * time.Second
 
 // Get returns a prompt by its name. The first call asks the server. Later calls return the prompt in memory: at once,
 // and after TTL while it is refreshed in the background. In an outage, the prompt in memory is used for up to MaxStale,
-// then Fallback. A prompt that was deleted, or that the credential may no longer read, is removed from memory. Without
-// a fallback, it returns the errors of PromptTemplates.Resolve. The versions of a rollout are in memory too, so that no
-// Key needs the server.
+// then Fallback: after FallbackAfter, and at once for five seconds after that. A prompt that was deleted, or that the
+// credential may no longer read, is removed from memory. Without a fallback, it returns the errors of
+// PromptTemplates.Resolve. The versions of a rollout are in memory too, so that no Key needs the server.
 func (p *Prompts) Get(ctx context.Context, name string, options PromptOptions) (*Prompt, error) {
 	if options.Ref == "" {
 		options.Ref = "active"
@@ -84,6 +97,9 @@ func (p *Prompts) Get(ctx context.Context, name string, options PromptOptions) (
 	}
 	if options.MaxStale == 0 {
 		options.MaxStale = 24 * time.Hour
+	}
+	if options.FallbackAfter == 0 {
+		options.FallbackAfter = 2 * time.Second
 	}
 	key := promptKey{options.Workspace, name, options.Ref}
 	p.mu.Lock()
@@ -116,6 +132,7 @@ func (p *Prompts) Clear() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	clear(p.entries)
+	clear(p.failures)
 }
 
 // prompt returns what entry has for a reader. The caller holds the lock.
@@ -127,31 +144,65 @@ func (e *promptEntry) prompt(key promptKey, reader string) *Prompt {
 	return &Prompt{Name: key.name, Ref: key.ref, Version: prepared.version, Err: e.err, prepared: prepared}
 }
 
-// load waits for an answer of the server. Callers that ask for the same prompt wait for the same answer.
+// load waits for an answer of the server. Callers that ask for the same prompt wait for the same answer. With a fallback,
+// it gives up soon, and at once if it has just failed.
 func (p *Prompts) load(ctx context.Context, key promptKey, entry *promptEntry, options PromptOptions) (*Prompt, error) {
 	p.mu.Lock()
+	failure, hasFailed := p.failures[key]
+	if options.Fallback != nil && hasFailed && p.now().Sub(failure.time) < refreshPause {
+		p.mu.Unlock()
+		return p.fallback(key, options, failure.err)
+	}
 	if entry.refreshing == nil {
 		entry.asked, entry.refreshing = p.now(), make(chan struct{})
 		go p.refresh(context.WithoutCancel(ctx), key, entry) //nolint:gosec // other callers wait for it too
 	}
 	answered := entry.refreshing
 	p.mu.Unlock()
+	var late <-chan time.Time
+	if options.Fallback != nil {
+		timer := time.NewTimer(options.FallbackAfter)
+		defer timer.Stop()
+		late = timer.C
+	}
 	select {
 	case <-answered:
+	case <-late:
+		return p.failed(key, options, fmt.Errorf("atrium: prompts.get: no answer within %s", options.FallbackAfter))
 	case <-ctx.Done():
 		return p.fallback(key, options, context.Cause(ctx))
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if entry.err != nil {
-		return p.fallback(key, options, entry.err)
+	if err := entry.err; err != nil {
+		p.mu.Unlock()
+		return p.failed(key, options, err)
 	}
+	defer p.mu.Unlock()
 	return entry.prompt(key, options.Key), nil
+}
+
+// failed remembers that a load has failed if there is a fallback, and returns it.
+func (p *Prompts) failed(key promptKey, options PromptOptions, err error) (*Prompt, error) {
+	if options.Fallback != nil {
+		p.mu.Lock()
+		now := p.now()
+		maps.DeleteFunc(p.failures, func(_ promptKey, f promptFailure) bool { return now.Sub(f.time) >= refreshPause })
+		p.failures[key] = promptFailure{err, now}
+		p.mu.Unlock()
+	}
+	return p.fallback(key, options, err)
 }
 
 func (p *Prompts) fallback(key promptKey, options PromptOptions, err error) (*Prompt, error) {
 	if options.Fallback == nil {
 		return nil, err
+	}
+	p.mu.Lock()
+	isKnown := p.warned
+	p.warned = true
+	p.mu.Unlock()
+	if !isKnown {
+		p.client.logger.Warn("atrium: a prompt is replaced by its fallback", "prompt", key.name, "error", err)
 	}
 	prepared, problem := preparePrompt(options.Fallback)
 	if problem != nil {
@@ -181,6 +232,8 @@ func (p *Prompts) refresh(ctx context.Context, key promptKey, entry *promptEntry
 			entry.prepared, entry.etag = prepared, etag
 		}
 		entry.division, entry.confirmed = division, p.now()
+		p.warned = false
+		delete(p.failures, key)
 		return
 	}
 	if failed, ok := errors.AsType[*Error](err); entry.prepared == nil || (ok && isRevoked(failed.Status)) {

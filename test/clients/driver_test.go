@@ -18,7 +18,7 @@ type object = map[string]any
 
 // command is what a test asks a client to do.
 type command struct {
-	Do       string      `json:"do"` // new, call, render, inserted, prompt, visitor or webhook
+	Do       string      `json:"do"` // new, call, render, inserted, prompt, prompts, visitor or webhook
 	Settings *settings   `json:"settings,omitempty"`
 	Name     string      `json:"name,omitempty"` // of a call, as x-sdk; of a prompt
 	Args     []string    `json:"args,omitempty"` // parameters of the path
@@ -32,6 +32,7 @@ type command struct {
 	Values  object         `json:"values,omitempty"`
 	Mode    string         `json:"mode,omitempty"`
 	Prompt  *promptOptions `json:"prompt,omitempty"`
+	Count   int            `json:"count,omitempty"` // of calls at the same time
 
 	Text    string            `json:"text,omitempty"`
 	Headers map[string]string `json:"headers,omitempty"`
@@ -64,6 +65,8 @@ type promptOptions struct {
 	MaxStale float64 `json:"max_stale"`
 	Fallback string  `json:"fallback,omitempty"`
 	Key      string  `json:"key,omitempty"`
+
+	FallbackAfter float64 `json:"fallback_after,omitempty"` // in seconds
 }
 
 // result is what a client did.

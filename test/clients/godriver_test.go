@@ -6,12 +6,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	atrium "github.com/atrium-hq/atrium/clients/go"
 )
@@ -19,6 +23,7 @@ import (
 // goDriver makes the calls of the Go client, whose methods it finds by their names.
 type goDriver struct {
 	client *atrium.Client
+	log    bytes.Buffer
 
 	mu       sync.Mutex // a client asks for new versions of prompts in the background
 	attempts []attempt
@@ -70,6 +75,8 @@ func (d *goDriver) done(ctx context.Context, c command, events func(name string)
 		return result{Value: "["+strings.Join(list, ",")+"]" == c.Text}, nil
 	case "prompt":
 		return d.prompt(ctx, c)
+	case "prompts":
+		return d.prompts(ctx, c)
 	case "visitor":
 		lasts := time.Duration(c.Now) * time.Second
 		if c.Name != "" {
@@ -84,7 +91,8 @@ func (d *goDriver) done(ctx context.Context, c command, events func(name string)
 
 func (d *goDriver) new(s *settings) (r result, err error) {
 	options := []atrium.ClientOption{atrium.WithWorkspace(s.Workspace), atrium.WithMaxRetries(s.MaxRetries),
-		atrium.WithTimeout(time.Duration(s.TimeoutMS) * time.Millisecond), atrium.WithObserver(d.observe)}
+		atrium.WithTimeout(time.Duration(s.TimeoutMS) * time.Millisecond), atrium.WithObserver(d.observe),
+		atrium.WithLogger(slog.New(slog.NewTextHandler(&d.log, nil)))}
 	token := s.Token
 	if s.Refreshes {
 		token = ""
@@ -118,6 +126,34 @@ func (d *goDriver) prompt(ctx context.Context, c command) (r result, err error) 
 		return r, err
 	}
 	return result{Value: object{"is_fallback": p.IsFallback, "text": output.Text, "failed": p.Err != nil}}, nil
+}
+
+func (d *goDriver) prompts(ctx context.Context, c command) (r result, err error) {
+	begin, texts := time.Now(), make([]string, c.Count)
+	o := atrium.PromptOptions{Fallback: atrium.TextFallback(c.Prompt.Fallback),
+		FallbackAfter: seconds(c.Prompt.FallbackAfter)}
+	var group errgroup.Group
+	for i := range texts {
+		group.Go(func() error {
+			p, err := d.client.Prompts.Get(ctx, c.Name, o)
+			if err != nil {
+				return err
+			}
+			rendered, err := p.Render(nil)
+			if err != nil {
+				return err
+			}
+			if texts[i] = rendered.Text; p.IsFallback {
+				texts[i] = "fallback " + rendered.Text
+			}
+			return nil
+		})
+	}
+	err = group.Wait()
+	warnings := strings.Split(strings.TrimSpace(d.log.String()), "\n")
+	d.log.Reset()
+	return result{Value: decoded(object{"texts": texts, "milliseconds": time.Since(begin).Milliseconds(),
+		"warnings": slices.DeleteFunc(warnings, func(s string) bool { return s == "" })})}, err
 }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -13,12 +13,13 @@ changes something has an Idempotency-Key, the same for each attempt, so that it 
 
 from __future__ import annotations
 
+import os
 from typing import Callable, Optional, Union
 
 from . import _api_gen as types
 from ._api_gen import Resources
 from ._core import VERSION as __version__
-from ._core import Attempt, Caller, Observer, Options, Outcome, Pages, ResponseInfo
+from ._core import Attempt, Caller, Observer, Options, Outcome, Pages, ResponseInfo, logged
 from ._errors import AtriumConnectionError, AtriumError, Cancelled, NotModified
 from ._events import ServerEvent
 from ._presence import KeepPresence
@@ -72,6 +73,9 @@ class Atrium(Resources):
     timeout: seconds for each attempt of a call. Streams have no limit.
     transport: sends requests, instead of urllib.
     observe: called before each attempt; the function that it returns is called after it. For logs, metrics and traces.
+
+    The logger "atrium" gets a warning when a prompt is replaced by its fallback, once in an outage. If the variable
+    ATRIUM_CLIENT_LOG is debug, it also gets each attempt of a call, and writes to the standard error.
     """
 
     def __init__(
@@ -85,6 +89,8 @@ class Atrium(Resources):
         transport: Optional[Transport] = None,
         observe: Optional[Observer] = None,
     ) -> None:
+        if os.environ.get("ATRIUM_CLIENT_LOG") == "debug":
+            observe = logged(observe)
         caller = Caller(base_url, token, workspace, max_retries, timeout, transport, observe)
         super().__init__(caller)
         self._caller = caller

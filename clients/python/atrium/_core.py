@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime
 import http.client
 import json
+import logging
 import platform
 import random
 import threading
@@ -110,6 +111,28 @@ class Outcome:
 
 #: Called before each attempt; the function that it returns is called after it.
 Observer = Callable[[Attempt], Optional[Callable[[Outcome], None]]]
+
+
+def logged(observe: Optional[Observer]) -> Observer:
+    """An observer that logs each attempt to the standard error, beside another one."""
+    log = logging.getLogger("atrium")
+    if not log.handlers:
+        log.addHandler(logging.StreamHandler())
+    log.setLevel(logging.DEBUG)
+
+    def begin(attempt: Attempt) -> Callable[[Outcome], None]:
+        done = observe(attempt) if observe else None
+
+        def end(o: Outcome) -> None:
+            result, duration = o.status or o.error, round(o.duration * 1000)
+            log.debug("%s, %s %s, attempt %d: %s after %d ms", attempt.call, attempt.method, attempt.path, attempt.number,
+                      result, duration)  # fmt: skip
+            if done:
+                done(o)
+
+        return end
+
+    return begin
 
 
 class Pages(Generic[T, P]):

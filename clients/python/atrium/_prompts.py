@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import concurrent.futures
+import contextvars
 import hashlib
+import logging
 import threading
 import time
 from dataclasses import dataclass, field
@@ -8,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, 
 
 from ._api_gen import PromptMessage, ResolvedPrompt, ResolveRef
 from ._core import Options
-from ._errors import AtriumError
+from ._errors import AtriumConnectionError, AtriumError
 from ._render import Prepared, RenderedPrompt
 
 if TYPE_CHECKING:
@@ -16,6 +19,8 @@ if TYPE_CHECKING:
 
 #: How long a question that failed is not repeated, in seconds.
 _PAUSE = 5.0
+
+_log = logging.getLogger("atrium")
 
 Fallback = Union[str, List[PromptMessage], Mapping[str, Any]]
 Key = Tuple[str, str, str]  # workspace, name, ref
@@ -83,7 +88,9 @@ class Prompts:
         self._templates, self._now = templates, now
         self._lock = threading.Lock()
         self._entries: Dict[Key, _Entry] = {}
-        self._loading: Dict[Key, threading.Lock] = {}
+        self._loading: Dict[Key, "concurrent.futures.Future[_Entry]"] = {}
+        self._failures: Dict[Key, Tuple[float, Exception]] = {}  # of calls with a fallback
+        self._warned = False  # in this outage
 
     def get(
         self,
@@ -91,7 +98,8 @@ class Prompts:
         *,
         ref: str = "active",
         key: str = "",
-        fallback: Optional[Fallback] = None,
+        fallback: Union[Fallback, Callable[[], Fallback], None] = None,
+        fallback_after: float = 2,
         ttl: float = 60,
         max_stale: float = 86_400,
         workspace: str = "",
@@ -100,8 +108,9 @@ class Prompts:
 
         The first call asks the server. Later calls return the prompt in memory: at once, and after ttl seconds while it
         is refreshed in the background. In an outage, the prompt in memory is used for up to max_stale seconds, then
-        fallback. A prompt that was deleted, or that the credential may no longer read, is removed from memory. Without
-        a fallback, raises what prompt_templates.resolve raises.
+        fallback, or what it returns if it is a function: after fallback_after seconds, and at once for 5 seconds after
+        that. A prompt that was deleted, or that the credential may no longer read, is removed from memory. Without a
+        fallback, raises what prompt_templates.resolve raises.
 
         key says who reads, such as the id of your user: while a rollout of the label ref runs, the same key gets the
         same version. The versions of a rollout are in memory too, so that no key needs the server.
@@ -115,19 +124,16 @@ class Prompts:
                     entry.refreshing, entry.asked = True, self._now()
                     threading.Thread(target=self._refresh, args=(asked, entry), daemon=True).start()
                 return self._prompt(asked, entry, key)
-            loading = self._loading.setdefault(asked, threading.Lock())
         try:
-            with loading:  # threads that ask for the same prompt wait for the same answer
-                with self._lock:
-                    other = self._entries.get(asked)
-                    if other and other is not entry and self._now() - other.confirmed < ttl + max_stale:
-                        return self._prompt(asked, other, key)
-                return self._prompt(asked, self._load(asked), key)
+            return self._prompt(asked, self._load_in_time(asked, None if fallback is None else fallback_after), key)
         except Exception as e:
             if fallback is None:
                 raise
-            version = {"text": fallback} if isinstance(fallback, str) else fallback
-            if isinstance(version, list):
+            self._warn(name, e)
+            version: Any = fallback() if callable(fallback) else fallback
+            if isinstance(version, str):
+                version = {"text": version}
+            elif isinstance(version, list):
                 version = {"messages": version}
             return Prompt(name, ref, None, True, e, Prepared(version))
 
@@ -135,22 +141,57 @@ class Prompts:
         """Forgets the prompts in memory, so that the next get asks the server: for a webhook that tells of a change."""
         with self._lock:
             self._entries.clear()
+            self._failures.clear()
 
     @staticmethod
     def _prompt(key: Key, entry: _Entry, reader: str) -> Prompt:
         version, prepared = entry.answer.chosen(reader)
         return Prompt(key[1], key[2], version, False, entry.error, prepared)
 
-    def _load(self, key: Key) -> _Entry:
+    def _load_in_time(self, key: Key, limit: Optional[float]) -> _Entry:
+        """Loads a prompt. With a limit in seconds, it gives up soon, and at once if it has just failed."""
+        with self._lock:
+            failed, error = self._failures.get(key, (-_PAUSE, None))
+            if limit is not None and error and self._now() - failed < _PAUSE:
+                raise error
+            loading = self._loading.get(key)
+            if loading is None:  # threads that ask for the same prompt wait for the same answer
+                loading = self._loading[key] = concurrent.futures.Future()
+                run = contextvars.copy_context().run  # a trace goes on
+                threading.Thread(target=run, args=(self._load, key, loading), daemon=True).start()
+        failure: Exception
+        try:
+            return loading.result(limit)
+        except concurrent.futures.TimeoutError:
+            failure = AtriumConnectionError("prompts.get", f"no answer within {limit} s")
+        except Exception as e:
+            failure = e
+        if limit is not None:
+            with self._lock:
+                recent = {k: f for k, f in self._failures.items() if self._now() - f[0] < _PAUSE}
+                self._failures = {**recent, key: (self._now(), failure)}
+        raise failure
+
+    def _load(self, key: Key, loading: "concurrent.futures.Future[_Entry]") -> None:
         try:
             entry = _Entry(self._resolve(key), self._now(), self._now())
-        except AtriumError as e:
+        except Exception as e:
             self._forget(key, e)
-            raise
+            with self._lock:
+                del self._loading[key]
+            loading.set_exception(e)
+            return
         with self._lock:
-            self._loading.pop(key, None)
-            self._entries[key] = entry
-        return entry
+            del self._loading[key]
+            self._failures.pop(key, None)
+            self._entries[key], self._warned = entry, False
+        loading.set_result(entry)
+
+    def _warn(self, name: str, error: Exception) -> None:
+        with self._lock:
+            warned, self._warned = self._warned, True
+        if not warned:
+            _log.warning("The prompt %s is replaced by its fallback: %s", name, error)
 
     def _forget(self, key: Key, error: Exception) -> None:
         if isinstance(error, AtriumError) and error.status in (401, 403, 404):

@@ -153,8 +153,8 @@ class Prepared:
         r = _Renderer(bound, set(missing), handled, optional, absent)
         out: RenderedPrompt = {"missing": missing, "unused": self._unused(given, bound)}
         rendered = (r.render(*part) for part in self.parts)
-        if self.has_text:
-            out["text"] = next(rendered)
+        if self.has_text or not self.is_chat:
+            out["text"] = next(rendered) if self.has_text else ""
         if self.is_chat:
             out["messages"] = []
         for m in self.messages:

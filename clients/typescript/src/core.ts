@@ -1,11 +1,11 @@
 import type { Problem } from './api.gen.js'
 import { AtriumConnectionError, AtriumError, NotModifiedError, unexpected } from './errors.js'
-import type { Attempt, Options, Page, ResponseInfo, ServerEvent, Settings } from './options.js'
+import type { Attempt, Logger, Options, Outcome, Page, ResponseInfo, ServerEvent, Settings } from './options.js'
 import { readLines } from './lines.js'
 import { checked } from './secret.js'
 import { events } from './stream.js'
 
-export type { Attempt, Options, Outcome, Page, ResponseInfo, ServerEvent, Settings } from './options.js'
+export type { Attempt, Logger, Options, Outcome, Page, ResponseInfo, ServerEvent, Settings } from './options.js'
 
 export const version = '0.1.0'
 
@@ -85,6 +85,20 @@ function retryAfterOf(headers: Headers): number | undefined {
   if (/^\d+$/.test(value)) return Number(value)
   const at = Date.parse(value)
   return Number.isNaN(at) ? undefined : Math.max(0, (at - Date.now()) / 1000)
+}
+
+/** Settings with which each attempt of a call is logged. @internal */
+export function logged(settings: Settings, logger: Logger): Settings {
+  const observe = (attempt: Attempt) => {
+    const done = settings.observe?.(attempt)
+    return (outcome: Outcome) => {
+      const { call, method, path, number } = attempt
+      const result = outcome.status || outcome.error
+      logger.debug(`Atrium: ${call}, ${method} ${path}, attempt ${number}: ${result} after ${Math.round(outcome.duration)} ms`)
+      done?.(outcome)
+    }
+  }
+  return { ...settings, observe }
 }
 
 /** @internal */

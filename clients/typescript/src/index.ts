@@ -1,10 +1,11 @@
 import { Resources } from './api.gen.js'
-import { Core, type Settings } from './core.js'
+import { Core, logged, type Settings } from './core.js'
 import { Prompts } from './prompts.js'
 
 export * from './api.gen.js'
 export {
   type Attempt,
+  type Logger,
   type Options,
   type Outcome,
   type Page,
@@ -15,7 +16,7 @@ export {
   version,
 } from './core.js'
 export { AtriumConnectionError, AtriumError, NotModifiedError } from './errors.js'
-export { type Prompt, type PromptMessages, type PromptOptions, Prompts, type PromptText } from './prompts.js'
+export { type Fallback, type Prompt, type PromptMessages, type PromptOptions, Prompts, type PromptText } from './prompts.js'
 export { type Heartbeats, keepPresence, type PresenceSettings } from './presence.js'
 export { render, type RenderableVersion, RenderError, type RenderedPrompt } from './render.js'
 export { SecretError } from './secret.js'
@@ -37,7 +38,9 @@ export class Atrium extends Resources {
   readonly prompts: Prompts
 
   constructor(settings: Settings = {}) {
-    super(new Core(settings))
-    this.prompts = new Prompts(this.promptTemplates)
+    const { logger = console } = settings
+    const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } }
+    super(new Core(process?.env?.['ATRIUM_CLIENT_LOG'] === 'debug' ? logged(settings, logger) : settings))
+    this.prompts = new Prompts(this.promptTemplates, (text) => logger.warn(text))
   }
 }

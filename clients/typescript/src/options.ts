@@ -20,6 +20,16 @@ export interface Settings {
   fetch?: typeof fetch
   /** Called before each attempt; the function that it returns is called after it. For logs, metrics and traces. */
   observe?: (attempt: Attempt) => ((outcome: Outcome) => void) | void
+  /**
+   * Gets a warning when a prompt is replaced by its fallback, once in an outage, and each attempt of a call if the
+   * variable ATRIUM_CLIENT_LOG is debug: console by default.
+   */
+  logger?: Logger
+}
+
+export interface Logger {
+  warn(text: string): void
+  debug(text: string): void
 }
 
 /** One HTTP request of a call. It contains no credential. */

@@ -1,17 +1,21 @@
 import type { PromptMessage, PromptRolloutArm, PromptTemplatesResource, PromptVersion, RenderMode, ResolveRef } from './api.gen.js'
-import { AtriumError } from './errors.js'
+import { AtriumConnectionError, AtriumError } from './errors.js'
 import { type RenderableVersion, type RenderedPrompt, render } from './render.js'
 
 export type PromptText = string
 export type PromptMessages = PromptMessage[]
+
+export type Fallback = PromptText | PromptMessages | RenderableVersion
 
 export interface PromptOptions {
   /** The id of a version, a label, active (the default), latest, or a number such as v12. */
   ref?: string
   /** Who reads, such as the id of your user: while a rollout of the label runs, the same key gets the same version. */
   key?: string
-  /** The prompt if there is no other: a text, messages, or a version. */
-  fallback?: PromptText | PromptMessages | RenderableVersion
+  /** The prompt if there is no other: a text, messages, a version, or a function that returns one of these. */
+  fallback?: Fallback | (() => Fallback | Promise<Fallback>)
+  /** Milliseconds after which the fallback is used if the server has not answered: 2000 by default. */
+  fallbackAfter?: number
   /** Seconds for which a prompt is used without asking the server again: 60 by default. */
   ttl?: number
   /** Seconds for which a prompt is used although the server cannot confirm it: 86400 by default. */
@@ -62,33 +66,35 @@ export class Prompts {
   readonly #templates: PromptTemplatesResource
   readonly #entries = new Map<string, Entry>()
   readonly #loading = new Map<string, Promise<Entry>>()
+  readonly #failures = new Map<string, { error: unknown; time: number }>() // of calls with a fallback
 
-  constructor(templates: PromptTemplatesResource) {
+  readonly #warn: (text: string) => void
+  #warned = false // in this outage
+
+  constructor(templates: PromptTemplatesResource, warn: (text: string) => void) {
     this.#templates = templates
+    this.#warn = warn
   }
 
   /**
    * Returns a prompt by its name. The first call asks the server. Later calls return the prompt in memory: at once, and
    * after `ttl` seconds while it is refreshed in the background. In an outage, the prompt in memory is used for up to
-   * `maxStale` seconds, then `fallback`. A prompt that was deleted, or that the credential may no longer read, is
-   * removed from memory. Without a fallback, throws what promptTemplates.resolve throws. The versions of a rollout are in
-   * memory too, so that no `key` needs the server.
+   * `maxStale` seconds, then `fallback`: after `fallbackAfter` milliseconds, and at once for 5 seconds after that. A
+   * prompt that was deleted, or that the credential may no longer read, is removed from memory. Without a fallback, throws
+   * what promptTemplates.resolve throws. The versions of a rollout are in memory too, so that no `key` needs the server.
    */
   async get(name: string, options: PromptOptions = {}): Promise<Prompt> {
     const ref = options.ref ?? 'active'
     const key = JSON.stringify([options.workspace ?? '', name, ref])
     const ttl = (options.ttl ?? 60) * 1000
-    const maxStale = (options.maxStale ?? 86_400) * 1000
+    const limit = ttl + (options.maxStale ?? 86_400) * 1000
     let entry = this.#entries.get(key)
-    if (entry && Date.now() - entry.confirmed >= ttl) {
-      if (Date.now() - entry.confirmed >= ttl + maxStale) {
-        await this.#refresh(key, entry, name, ref, options) // too old to be used without an answer
-        entry = this.#entries.get(key)
-        if (entry?.error !== undefined) return this.#fallback(name, ref, options, entry.error)
-      } else if (Date.now() - entry.asked >= Math.min(ttl, pause)) void this.#refresh(key, entry, name, ref, options)
+    const age = entry ? Date.now() - entry.confirmed : limit
+    if (entry && age >= ttl && age < limit && Date.now() - entry.asked >= Math.min(ttl, pause)) {
+      void this.#refresh(key, entry, name, ref, options)
     }
     try {
-      entry ??= await this.#load(key, name, ref, options)
+      if (!entry || age >= limit) entry = await this.#loadInTime(key, name, ref, options)
     } catch (e) {
       return this.#fallback(name, ref, options, e)
     }
@@ -100,13 +106,40 @@ export class Prompts {
   /** Forgets the prompts in memory, so that the next get asks the server: for a webhook that tells of a change. */
   clear(): void {
     this.#entries.clear()
+    this.#failures.clear()
   }
 
-  #fallback(name: string, ref: string, { fallback }: PromptOptions, error: unknown): Prompt {
-    if (fallback === undefined) throw error
+  async #fallback(name: string, ref: string, options: PromptOptions, error: unknown): Promise<Prompt> {
+    if (options.fallback === undefined) throw error
+    const fallback = typeof options.fallback === 'function' ? await options.fallback() : options.fallback
     const version: RenderableVersion =
       typeof fallback === 'string' ? { text: fallback } : Array.isArray(fallback) ? { messages: fallback } : fallback
+    if (!this.#warned) this.#warn(`Atrium: the prompt ${name} is replaced by its fallback: ${error}`)
+    this.#warned = true
     return { name, ref, version: undefined, isFallback: true, error, render: (v, mode) => render(version, v, mode) }
+  }
+
+  /** Loads a prompt. With a fallback, it gives up soon, and at once if it has just failed. */
+  async #loadInTime(key: string, name: string, ref: string, options: PromptOptions): Promise<Entry> {
+    const loading = () => this.#load(key, name, ref, options)
+    if (options.fallback === undefined) return loading()
+    const failure = this.#failures.get(key)
+    if (failure && Date.now() - failure.time < pause) throw failure.error
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const limit = options.fallbackAfter ?? 2000
+    const late = new Promise<never>((_, reject) => {
+      const error = new AtriumConnectionError('prompts.get', `no answer within ${limit} ms`)
+      timer = setTimeout(() => reject(error), limit)
+    })
+    try {
+      return await Promise.race([loading(), late])
+    } catch (error) {
+      for (const [k, { time }] of this.#failures) if (Date.now() - time >= pause) this.#failures.delete(k)
+      this.#failures.set(key, { error, time: Date.now() })
+      throw error
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   async #load(key: string, name: string, ref: string, options: PromptOptions): Promise<Entry> {
@@ -116,7 +149,13 @@ export class Prompts {
         .then((answer) => {
           const entry = { ...answer, confirmed: Date.now(), asked: Date.now(), error: undefined, refreshing: undefined }
           this.#entries.set(key, entry)
+          this.#failures.delete(key)
+          this.#warned = false
           return entry
+        })
+        .catch((e) => {
+          this.#forget(key, e)
+          throw e
         })
         .finally(() => this.#loading.delete(key))
       this.#loading.set(key, loading)
@@ -136,12 +175,16 @@ export class Prompts {
       })
       .catch((e) => {
         entry.error = e
-        if (e instanceof AtriumError && [401, 403, 404].includes(e.status)) this.#entries.delete(key)
+        this.#forget(key, e)
       })
       .finally(() => {
         entry.refreshing = undefined
       })
     return entry.refreshing
+  }
+
+  #forget(key: string, e: unknown): void {
+    if (e instanceof AtriumError && [401, 403, 404].includes(e.status)) this.#entries.delete(key)
   }
 
   async #resolve(name: string, ref: string, { workspace }: PromptOptions): Promise<Answer> {

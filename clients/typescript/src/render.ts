@@ -135,7 +135,7 @@ export function render(version: RenderableVersion, values: Record<string, unknow
   const out: RenderedPrompt = { missing, unused: unused(given, bound, version, parts) }
   let count = 0
   const next = () => r.render(parts[count++] as Part)
-  if (version.text) out.text = next()
+  if (version.text || !version.messages) out.text = version.text ? next() : ''
   if (version.messages) out.messages = []
   for (const m of messages) {
     if (!m.placeholder) out.messages?.push(withTexts(m, next))

@@ -8,6 +8,7 @@ const { Atrium, AtriumConnectionError, AtriumError, NotModifiedError, RenderErro
 const print = (result) => process.stdout.write(`${JSON.stringify(result)}\n`)
 let atrium
 let attempts
+const warnings = []
 
 const described = (e) => ({
   kind:
@@ -35,6 +36,7 @@ const does = {
       workspace,
       maxRetries: max_retries,
       timeout: timeout_ms,
+      logger: { ...console, warn: (text) => warnings.push(text) },
       observe: (attempt) => {
         attempt.headers.traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
         return (o) => attempts.push({ number: attempt.number, status: o.status, again: o.retryIn !== undefined, name: attempt.call })
@@ -87,6 +89,13 @@ const does = {
   async prompt({ name, prompt = {}, values }) {
     const p = await atrium.prompts.get(name, { ref: prompt.ref, key: prompt.key, ttl: prompt.ttl, maxStale: prompt.max_stale, fallback: prompt.fallback })
     return { value: { is_fallback: p.isFallback, text: p.render(values).text, failed: p.error !== undefined } }
+  },
+  async prompts({ name, prompt, count }) {
+    const begin = performance.now()
+    const options = { fallback: () => prompt.fallback ?? '', fallbackAfter: prompt.fallback_after && prompt.fallback_after * 1000 }
+    const all = await Promise.all(Array.from({ length: count }, () => atrium.prompts.get(name, options)))
+    const texts = all.map((p) => (p.isFallback ? `fallback ${p.render().text}` : p.render().text))
+    return { value: { texts, milliseconds: performance.now() - begin, warnings: warnings.splice(0) } }
   },
   visitor: async ({ text, secrets, now, name }) => ({ value: await client.signVisitor(secrets[0], text, now, name) }),
   webhook: async ({ text, headers, secrets, now }) => ({

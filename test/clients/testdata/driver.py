@@ -1,9 +1,12 @@
 """Makes the calls that a test asks for: one JSON command a line, one JSON result a line. python3 driver.py FOLDER"""
 
 import base64
+import concurrent.futures
 import json
+import logging
 import re
 import sys
+import time
 import traceback
 
 sys.path.insert(0, sys.argv[1])
@@ -12,6 +15,8 @@ import atrium  # noqa: E402
 
 client = None
 attempts = []
+warnings = []
+logging.getLogger("atrium").addFilter(lambda record: warnings.append(record))
 
 
 def output(result):
@@ -117,6 +122,17 @@ def inserted(text, **_):
 def prompt(name, prompt=None, values=None, **_):
     p = client.prompts.get(name, **(prompt or {}))
     return {"value": {"is_fallback": p.is_fallback, "text": p.render(values).get("text"), "failed": p.error is not None}}
+
+
+def prompts(name, prompt, count, **_):
+    begin = time.monotonic()
+    options = {k: prompt[k] for k in ("fallback_after",) if prompt.get(k)}
+    with concurrent.futures.ThreadPoolExecutor(count) as pool:
+        one = lambda _: client.prompts.get(name, fallback=lambda: prompt.get("fallback", ""), **options)  # noqa: E731
+        texts = [("fallback " if p.is_fallback else "") + p.render()["text"] for p in pool.map(one, range(count))]
+    warned = [record.getMessage() for record in warnings]
+    warnings.clear()
+    return {"value": {"texts": texts, "milliseconds": (time.monotonic() - begin) * 1000, "warnings": warned}}
 
 
 def visitor(text, secrets, now, name="", **_):
