@@ -69,7 +69,8 @@ func WithObserver(observe func(*Attempt) func(*Outcome)) ClientOption {
 }
 
 // WithLogger logs to logger instead of the default one: a warning when a prompt is replaced by its fallback, once in an
-// outage, and each attempt of a call at the level Debug if the variable ATRIUM_CLIENT_LOG is debug.
+// outage, and each attempt of a call at the level Debug if the variable ATRIUM_CLIENT_LOG is debug. Without WithLogger,
+// this variable also writes the log to the standard error.
 func WithLogger(logger *slog.Logger) ClientOption { return func(c *Client) { c.logger = logger } }
 
 // Attempt is one HTTP request of a call. It contains no credential.
@@ -103,8 +104,7 @@ func New(base, token string, options ...ClientOption) (*Client, error) {
 		return nil, fmt.Errorf("atrium: the address of the server must have no user, query or fragment")
 	}
 	parsed.Path = strings.TrimSuffix(parsed.Path, "/")
-	c := &Client{base: parsed, retries: 2, timeout: 30 * time.Second, http: http.DefaultClient, wait: sleep,
-		logger: slog.Default()}
+	c := &Client{base: parsed, retries: 2, timeout: 30 * time.Second, http: http.DefaultClient, wait: sleep}
 	token, err = checked("credential", token)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,14 @@ func New(base, token string, options ...ClientOption) (*Client, error) {
 	for _, o := range options {
 		o(c)
 	}
-	if os.Getenv("ATRIUM_CLIENT_LOG") == "debug" {
+	isDebug := os.Getenv("ATRIUM_CLIENT_LOG") == "debug"
+	switch {
+	case c.logger == nil && isDebug:
+		c.logger = slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	case c.logger == nil:
+		c.logger = slog.Default()
+	}
+	if isDebug {
 		c.observe = logged(c.observe, c.logger)
 	}
 	plain := *c.http

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -130,6 +131,24 @@ func TestEventsResumeWhereTheyEnded(t *testing.T) {
 	}
 	if want := "[1snapshottrue 2resetfalse 1snapshottrue]"; fmt.Sprint(got) != want || fmt.Sprint(ids) != "[ 3]" {
 		t.Errorf("the events are %v, want %s; the ids were %q", got, want, ids)
+	}
+}
+
+func TestAttemptsAreLoggedIfTheVariableIsDebug(t *testing.T) {
+	for value, want := range map[string]bool{"debug": true, "": false} {
+		t.Setenv("ATRIUM_CLIENT_LOG", value)
+		var log strings.Builder
+		logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		observed := 0
+		c := clientOf(t, func(*http.Request) (*http.Response, error) { return response(200, `{}`), nil },
+			WithLogger(logger), WithObserver(func(*Attempt) func(*Outcome) { observed++; return nil }))
+		if _, err := c.Me.Get(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		isLogged := strings.Contains(log.String(), "call=me.get method=GET path=/base/api/me number=1 status=200")
+		if isLogged != want || strings.Contains(log.String(), "atk_secret") || observed != 1 {
+			t.Errorf("with %q, the log is %q, and the observer was called %d times", value, log.String(), observed)
+		}
 	}
 }
 

@@ -124,9 +124,11 @@ def logged(observe: Optional[Observer]) -> Observer:
         done = observe(attempt) if observe else None
 
         def end(o: Outcome) -> None:
-            result, duration = o.status or o.error, round(o.duration * 1000)
-            log.debug("%s, %s %s, attempt %d: %s after %d ms", attempt.call, attempt.method, attempt.path, attempt.number,
-                      result, duration)  # fmt: skip
+            log.debug(
+                "%s, %s %s, attempt %d: %s after %d ms",
+                *(attempt.call, attempt.method, attempt.path, attempt.number),
+                *(o.status or o.error, o.duration * 1000),
+            )
             if done:
                 done(o)
 
