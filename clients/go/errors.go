@@ -31,9 +31,13 @@ type Error struct {
 	Call       string        // the name of the call: promptTemplates.create
 }
 
-// Error returns the call, the code, the detail and the id of the request. It contains no secret.
+// Error returns the call, the code, the detail, the first three fields that are not valid, and the id of the request. It
+// contains no secret.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("atrium: %s: %s: %s", e.Call, e.Code, e.Detail)
+	for _, field := range e.Errors[:min(len(e.Errors), 3)] {
+		text += " " + field.Pointer + ": " + field.Detail
+	}
 	if e.RequestID != "" {
 		text += " (request " + e.RequestID + ")"
 	}

@@ -242,6 +242,11 @@ func TestErrorsAndHeaders(t *testing.T) {
 			}
 			w.reset()
 		})
+		t.Run("an error names the fields that are not valid", func(t *testing.T) {
+			if r := s.call(t, create("")); r.Error == nil || !strings.Contains(r.Error.Text, "not valid. /name: ") {
+				t.Errorf("the error is %+v", r.Error)
+			}
+		})
 		t.Run("a list has all pages while others write", func(t *testing.T) {
 			var want []string
 			prefix := newName() + "/"

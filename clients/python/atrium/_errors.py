@@ -12,6 +12,7 @@ class AtriumError(Exception):
     def __init__(self, call: str, problem: Dict[str, Any], retry_after: Optional[float] = None) -> None:
         request_id = str(problem.get("request_id") or "")
         text = f"{call}: {problem['code']}: {problem.get('detail', '')}"
+        text += "".join(f" {e['pointer']}: {e['detail']}" for e in (problem.get("errors") or [])[:3])
         super().__init__(text + (f" (request {request_id})" if request_id else ""))
         #: The name of the call: promptTemplates.create.
         self.call = call

@@ -29,6 +29,10 @@ def verify_webhook(
     It is checked as the Standard Webhooks specification describes. body must be exactly as it was received. Raises
     WebhookError, and ValueError for a secret that is not valid.
     """
+    if not isinstance(body, (bytes, str)):
+        raise TypeError("pass the raw body of the request, not one that was parsed")
+    if not secrets:
+        raise TypeError("the secret of the webhook is missing")
     found = {k.lower(): v for k, v in headers.items()}
     id, at, signatures = (found.get("webhook-" + k, "") for k in ("id", "timestamp", "signature"))
     if not id or not signatures or not (at.isascii() and at.isdigit() and len(at) <= 12):

@@ -162,6 +162,9 @@ export class Core implements Caller {
     return {
       // biome-ignore lint/suspicious/noThenProperty: a list is awaited for its first page
       then: (fulfilled, rejected) => read().then(fulfilled, rejected),
+      catch: (rejected) => read().catch(rejected),
+      finally: (settled) => read().finally(settled),
+      [Symbol.toStringTag]: 'Page',
       pages,
       async *[Symbol.asyncIterator]() {
         for await (const page of pages()) yield* page.data
@@ -293,7 +296,7 @@ export class Core implements Caller {
         headers: { ...headers, ...attempt.headers, ...credential },
         body,
         signal: aborter.signal,
-        redirect: 'error', // the API has none, and they would show the credential to others
+        redirect: 'manual', // the API has none, and they would show the credential to others; workerd refuses 'error'
       }
       response = await (s.fetch ?? fetch)(url, init)
       await examine(request, response)

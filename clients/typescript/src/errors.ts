@@ -19,7 +19,9 @@ export class AtriumError extends Error {
   readonly problem: Problem
 
   constructor(call: string, problem: Problem, retryAfter?: number) {
-    super(`${call}: ${problem.code}: ${problem.detail}${problem.request_id ? ` (request ${problem.request_id})` : ''}`)
+    const fields = (problem.errors ?? []).slice(0, 3).map((e) => ` ${e.pointer}: ${e.detail}`)
+    const request = problem.request_id ? ` (request ${problem.request_id})` : ''
+    super(`${call}: ${problem.code}: ${problem.detail}${fields.join('')}${request}`)
     this.call = call
     this.code = problem.code
     this.status = problem.status

@@ -95,7 +95,7 @@ export interface ServerEvent<T> {
 }
 
 /** A list: its first page when awaited, all items when iterated. */
-export interface Page<T, P> extends PromiseLike<P>, AsyncIterable<T> {
+export interface Page<T, P> extends Promise<P>, AsyncIterable<T> {
   /** All pages, one after another. */
   pages(): AsyncIterableIterator<P>
 }

@@ -21,6 +21,7 @@ export async function* events<T>(open: Open, signal?: AbortSignal): AsyncIterabl
     try {
       const response = await open(state.lastId, failures + 1, aborter.signal)
       for await (const event of read<T>(response, state, aborter)) {
+        if (signal?.aborted) return
         failures = 0
         yield event
       }

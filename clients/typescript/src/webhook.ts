@@ -18,6 +18,10 @@ export async function verifyWebhook<T = unknown>(
   secrets: string | string[],
   now: Date = new Date(),
 ): Promise<T> {
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) {
+    throw new TypeError('pass the raw body of the request, not one that was parsed')
+  }
+  if (!secrets?.length) throw new TypeError('the secret of the webhook is missing')
   const get = (name: string) => {
     if (typeof headers.get === 'function') return (headers as Headers).get(name) ?? ''
     const found = Object.entries(headers).find(([n]) => n.toLowerCase() === name)?.[1]

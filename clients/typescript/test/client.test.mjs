@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 
-const { Atrium, AtriumConnectionError, keepPresence, responseOf } = await import(process.env.ATRIUM_CLIENT ?? '../dist/index.js')
+const { Atrium, AtriumConnectionError, keepPresence, responseOf, verifyWebhook } = await import(process.env.ATRIUM_CLIENT ?? '../dist/index.js')
 
 const json = (body, headers = {}, status = 200) => new Response(JSON.stringify(body), { status, headers })
 
@@ -20,7 +20,6 @@ test('a base path is kept, and parameters are escaped', async () => {
   const { atrium, requests } = clientOf(() => json({}))
   await atrium.promptTemplates.get('a/b c?')
   assert.equal(requests[0].url, 'https://example.com/base/api/prompt-templates/a%2Fb%20c%3F')
-  assert.equal(requests[0].redirect, 'error')
 })
 
 test('an address without a scheme is told what to write', () => {
@@ -30,6 +29,50 @@ test('an address without a scheme is told what to write', () => {
   for (const baseURL of ['https://ann:secret@example.com', 'https://example.com/?a=b', 'https://example.com/#a']) {
     assert.throws(() => new Atrium({ baseURL }), /^TypeError: baseURL must have no user, query or fragment$/, baseURL)
   }
+})
+
+test('a redirect is refused, also where fetch knows no other mode than follow and manual', async () => {
+  const { atrium, requests } = clientOf((n, url, { redirect }) => {
+    if (redirect !== 'follow' && redirect !== 'manual') throw new TypeError('Invalid redirect value')
+    return new Response(null, { status: 302, headers: { Location: 'https://example.org' } })
+  })
+  await assert.rejects(atrium.me.get(), /^AtriumError: me.get: unexpected_response/)
+  assert.deepEqual([requests.length, requests[0].redirect], [1, 'manual'])
+})
+
+test('an error names the fields', async () => {
+  const problem = { code: 'invalid_fields', detail: 'Some fields are not valid.', status: 422, request_id: 'req_1' }
+  const errors = [{ pointer: '/name', code: 'too_short', detail: 'Must have at least 1 character.' }]
+  const { atrium } = clientOf(() => json({ ...problem, errors }, {}, 422))
+  await assert.rejects(
+    atrium.promptTemplates.create({ name: '' }),
+    /: Some fields are not valid\. \/name: Must have at least 1 character\. \(request req_1\)$/,
+  )
+})
+
+test('a list is a promise of its first page', async () => {
+  const { atrium } = clientOf(() => json({ code: 'forbidden', detail: 'No.', status: 403 }, {}, 403))
+  assert.equal(await atrium.events.list().catch((e) => e.code), 'forbidden')
+  let settled = false
+  await assert.rejects(atrium.events.list().finally(() => (settled = true)))
+  assert.ok(settled)
+})
+
+test('a webhook whose body was parsed, or without a secret, is told what to pass', async () => {
+  await assert.rejects(verifyWebhook({ type: 'x' }, {}, 'whsec_eA=='), /^TypeError: pass the raw body/)
+  await assert.rejects(verifyWebhook('{}', {}, undefined), /^TypeError: the secret of the webhook is missing/)
+})
+
+test('after an abort, a stream delivers nothing that it has read', async () => {
+  const text = 'id: 1\ndata: {}\n\n'.repeat(9)
+  const { atrium } = clientOf(() => new Response(text, { headers: { 'Content-Type': 'text/event-stream' } }))
+  const aborter = new AbortController()
+  let events = 0
+  for await (const event of atrium.presence.stream({}, { signal: aborter.signal })) {
+    events++
+    if (event) aborter.abort()
+  }
+  assert.equal(events, 1)
 })
 
 test('a signal cancels a call, also while it waits for its next attempt', async () => {
