@@ -14,6 +14,9 @@ type Order struct {
 	Value     func(place string) string // the expression of the value whose text is after "v"
 	Nullable  bool
 	NullsLast bool // whether the SQL has NULLS LAST
+
+	// NullsFirst says that the SQL has NULL before other values, and no conditions as values.
+	NullsFirst bool
 }
 
 // noValue is the place of rows without a value.
@@ -56,6 +59,14 @@ func (o *Order) RowPlace() string {
 	return `CASE WHEN ` + o.Key + ` IS NULL THEN '` + noValue + `' ELSE ` + o.Place + ` END`
 }
 
+// PlaceOf returns a row's place for kinds that select the value itself, whose text loses nothing of it.
+func PlaceOf(text *string) *string {
+	if text == nil {
+		return new(noValue)
+	}
+	return new("v" + *text)
+}
+
 // Sorting is how rows are sorted.
 func (o *Order) Sorting(s *connection.Sort) string {
 	key := o.Key
@@ -67,6 +78,10 @@ func (o *Order) Sorting(s *connection.Sort) string {
 		return key
 	case o.NullsLast:
 		return key + ` NULLS LAST`
+	case o.NullsFirst && s.Descending:
+		return key
+	case o.NullsFirst:
+		return `CASE WHEN ` + key + ` IS NULL THEN 1 ELSE 0 END, ` + key
 	}
 	return o.Key + ` IS NULL, ` + key
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/atrium-hq/atrium/adapters/warehouse"
 	"github.com/atrium-hq/atrium/domain/connection"
 )
 
@@ -21,32 +22,37 @@ type rank struct {
 
 var wordForm = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
-// rank returns a column's order: false if its type has none. The value of a place has the column's type: one of another
-// type would keep the server from using an index.
-func (c column) rank() (rank, bool) {
-	r := rank{column: c, key: quote(c.Name), value: `CONVERT(` + c.declared() + `, @p1)`}
+// value returns the expression of a parameter as a value of the column: one of another type would keep the server from
+// using an index. false if its type has none.
+func (c column) value(parameter string) (expression string, ok bool) {
 	switch {
 	case c.clr:
-		return r, false
+		return "", false
 	case c.Type == connection.Date, c.Type == connection.DateTime, c.base == "time":
-		r.value = `CONVERT(` + c.declared() + `, @p1, 121)` // year-month-day, whatever the user's language
+		return `CONVERT(` + c.declared() + `, ` + parameter + `, 121)`, true // year-month-day, whatever the language
 	case c.Type == connection.Integer, c.Type == connection.Number, c.Type == connection.Boolean,
-		c.base == "uniqueidentifier":
-	case c.base == "binary", c.base == "varbinary", c.base == "timestamp": // zeros at the end do not count
-		r.value = `CONVERT(varbinary(8000), @p1, 1)`
-		r.tie = func(value string) string { return `DATALENGTH(` + value + `)` }
-	case c.base == "nchar", c.base == "nvarchar":
-		r.tie = bytesOf
+		c.base == "uniqueidentifier", c.base == "nchar", c.base == "nvarchar":
+		return `CONVERT(` + c.declared() + `, ` + parameter + `)`, true
+	case c.base == "binary", c.base == "varbinary", c.base == "timestamp":
+		return `CONVERT(varbinary(8000), ` + parameter + `, 1)`, true
 	case (c.base == "char" || c.base == "varchar") && wordForm.MatchString(c.collation): // in its code page
-		r.value = `CONVERT(` + c.declared() + `, @p1 COLLATE ` + c.collation + `)`
+		return `CONVERT(` + c.declared() + `, ` + parameter + ` COLLATE ` + c.collation + `)`, true
+	}
+	return "", false
+}
+
+// rank returns a column's order: false if its type has none.
+func (c column) rank() (rank, bool) {
+	value, ok := c.value("@p1")
+	r := rank{column: c, key: quote(c.Name), value: value}
+	switch {
+	case c.unique:
+	case c.base == "binary", c.base == "varbinary", c.base == "timestamp": // zeros at the end do not count
+		r.tie = func(value string) string { return `DATALENGTH(` + value + `)` }
+	case c.base == "char", c.base == "varchar", c.base == "nchar", c.base == "nvarchar":
 		r.tie = bytesOf
-	default:
-		return r, false
 	}
-	if c.unique {
-		r.tie = nil
-	}
-	return r, true
+	return r, ok
 }
 
 func bytesOf(value string) string { return `CONVERT(varbinary(8000), ` + value + `)` }
@@ -65,10 +71,7 @@ func (r rank) beyond() string {
 
 // order returns how rows are sorted.
 func (r rank) order() string {
-	order := r.key
-	if r.Nullable { // the server puts NULL first, and could not use an index
-		order = `CASE WHEN ` + r.key + ` IS NULL THEN 1 ELSE 0 END, ` + r.key
-	}
+	order := (&warehouse.Order{Key: r.key, Nullable: r.Nullable, NullsFirst: true}).Sorting(&connection.Sort{})
 	if r.tie != nil {
 		order += `, ` + r.tie(r.key)
 	}

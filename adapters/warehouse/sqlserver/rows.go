@@ -82,19 +82,37 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	for i, name := range q.Columns {
 		columns[i] = find(name)
 	}
-	list := cells(columns, warehouse.MaxValue)
-	if q.Key == "" {
-		return s.each(selected(q.Table, list, q.Limit), nil, columns, out.Add)
+	width, list := len(columns), cells(columns, warehouse.MaxValue)
+	var args arguments
+	key, tail, ordered := rank{}, ``, ``
+	if q.Key != "" {
+		if key, _ = find(q.Key).rank(); q.After != nil {
+			args, tail = arguments{key.argument(*q.After)}, key.beyond()
+		}
+		list, columns, ordered = append(list, key.place()), append(columns, key.column), key.order()
 	}
-	order, _ := find(q.Key).rank()
-	clause, args := ``, []string(nil)
-	if q.After != nil {
-		clause, args = ` WHERE `+order.beyond(), []string{*q.After}
+	sort := warehouse.SortOf(q, tableColumns, out, func(c connection.Column) (warehouse.Order, bool) {
+		return find(c.Name).order(&args)
+	})
+	if sort != nil {
+		sortColumn := find(q.Sort.Column)
+		list, columns = append(list, sortColumn.cell(maxKey)), append(columns, sortColumn)
+		if q.Sort.Column == q.Key { // the server refuses an order with a column twice
+			ordered = ``
+		}
 	}
-	sql := selected(q.Table, append(list, order.place()), q.Limit) + clause + ` ORDER BY ` + order.order()
-	return s.each(sql, args, append(columns, order.column), func(row []*string) error {
-		if place := row[len(columns)]; place != nil && !order.isWhole(*place) {
-			row[len(columns)] = nil
+	conditions, err := sort.AddBehind(nil, q, tail)
+	if err != nil {
+		return err
+	}
+	conditions = append(conditions, where(q, tableColumns, out, &args, find)...)
+	sql := selected(q.Table, list, sort.MostRows(q)) + warehouse.Clause(conditions) + sort.ByBoth(q, ordered)
+	return s.each(sql, args, columns, func(row []*string) error {
+		if q.Key != "" && row[width] != nil && !key.isWhole(*row[width]) {
+			row[width] = nil
+		}
+		if sort != nil {
+			row[len(row)-1] = warehouse.PlaceOf(row[len(row)-1])
 		}
 		return out.Add(row)
 	})

@@ -143,7 +143,7 @@ func (s *session) isTooOld() bool {
 }
 
 // query runs one statement and returns its rows as text; nil for NULL.
-func (s *session) query(sql string, args ...string) (all [][]*string, err error) {
+func (s *session) query(sql string, args ...any) (all [][]*string, err error) {
 	err = s.each(sql, args, nil, func(row []*string) error {
 		all = append(all, row)
 		return nil
@@ -153,7 +153,7 @@ func (s *session) query(sql string, args ...string) (all [][]*string, err error)
 
 // each runs one statement and gives its rows to do, as text. The texts of its columns are the elements of columns; nil
 // stands for texts and integers.
-func (s *session) each(sql string, args []string, columns []column, handle func([]*string) error) error {
+func (s *session) each(sql string, args []any, columns []column, handle func([]*string) error) error {
 	ctx, cancel := context.WithTimeout(s.ctx, s.to.Limits.Statement)
 	defer cancel()
 	// The driver asks the server to end the statement (MS-TDS, Attention), and waits for its confirmation.
