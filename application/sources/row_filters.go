@@ -67,33 +67,35 @@ func conditionOf(f column.Field, filter RowFilter, raw bool) (column.Condition, 
 	return c, nil
 }
 
-// where returns the conditions that the database can be given: those on values that are as the column has them.
-func (r *rowReader) where() (conditions []connection.Condition) {
+// where returns the conditions that the database can be given, and whether they stand for all filters: those on values
+// that are as the column has them, or whose transformation can be inverted.
+func (r *rowReader) where() (conditions []connection.Condition, isWhole bool) {
+	if r.query.Raw {
+		return nil, false
+	}
+	isWhole = true
 	for i := range r.fields {
-		if transform := &r.fields[i].Transform; r.query.Raw || !transform.IsZero() {
-			continue
-		}
-		for _, c := range r.filters[i] {
-			condition := connection.Condition{Column: r.fields[i].Column, Type: c.Type, Operator: c.Operator}
-			for _, v := range c.Values {
-				condition.Values = append(condition.Values, textOrNil(v))
+		for _, filter := range r.filters[i] {
+			inverse, ok := r.fields[i].Transform.Inverse(filter)
+			isWhole = isWhole && ok
+			for _, c := range inverse {
+				condition := connection.Condition{Column: r.fields[i].Column, Type: c.Type, Operator: c.Operator}
+				for _, v := range c.Values {
+					condition.Values = append(condition.Values, textOrNil(v))
+				}
+				conditions = append(conditions, condition)
 			}
-			conditions = append(conditions, condition)
 		}
 	}
-	return conditions
+	return conditions, isWhole
 }
 
 // filteredBy returns where the filters were applied.
 func (r *rowReader) filteredBy() FilteredBy {
-	all := 0
-	for _, conditions := range r.filters {
-		all += len(conditions)
-	}
-	switch {
-	case all == 0:
+	if len(r.filters) == 0 {
 		return ""
-	case r.applied && len(r.where()) == all:
+	}
+	if _, isWhole := r.where(); isWhole && r.applied {
 		return BySource
 	}
 	return ByAtrium

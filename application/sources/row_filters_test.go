@@ -15,9 +15,10 @@ import (
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
-// orders are a table's fields: an amount, and a name that a transformation trims.
+// orders are a table's fields: an amount, a name that a transformation trims, and a day that is a number in the table.
 var orders = source.Type{Key: "people", Accepts: []source.Backend{source.WarehouseBackend},
-	Fields: []column.Field{{Key: "amount", Type: column.Number}, {Key: "name", Type: column.String}}}
+	Fields: []column.Field{{Key: "amount", Type: column.Number}, {Key: "name", Type: column.String},
+		{Key: "day", Type: column.Date}}}
 
 // where returns a filter.
 func where(field string, o column.Operator, texts ...string) sources.RowFilter {
@@ -32,13 +33,15 @@ func (s *env) filtered(applied bool, q sources.RowsQuery) (
 	s.types = []source.Type{orders}
 	src := stored(s.t, table)
 	src.Mapping = []source.Pair{{Field: "amount", Column: "Amount"},
-		{Field: "name", Column: "Name", Transform: column.Transform{Trim: true}}}
+		{Field: "name", Column: "Name", Transform: column.Transform{Trim: true}},
+		{Field: "day", Column: "Day", Transform: column.Transform{Format: "YYYYMMDD"}}}
 	s.expectGet(src)
 	s.warehouse.EXPECT().Rows(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).MaxTimes(1).DoAndReturn(
 		func(_ context.Context, _ ports.Target, q connection.RowsQuery, handle func(column.Batch) error) error {
 			conditions = q.Where
 			return handle(column.Batch{Applied: applied, Rows: column.RowsOf([][]*string{
-				{new("7.50"), new(" Ada ")}, {new("8"), new("Bob")}, {nil, new("Eve")}, {new("x"), new("Eva")},
+				{new("7.50"), new(" Ada "), new("20240105")}, {new("8"), new("Bob"), nil},
+				{nil, new("Eve"), new("20240106")}, {new("x"), new("Eva"), nil},
 			})})
 		})
 	end, err = s.ReadRows(s.ctx, owner, "src", q, func(context.Context, sources.RowsStart) error { return nil },
@@ -69,6 +72,8 @@ func TestAFilterIsGivenToTheDatabaseAndAppliedToWhatItSends(t *testing.T) {
 			where("amount", column.Less, "8")}, 2, []string{"Ada"}, sources.BySource},
 		"of some values": {true, []sources.RowFilter{where("amount", column.In, "8.0", "")}, 1,
 			[]string{"Bob", "Eve"}, sources.BySource},
+		"of a format that can be inverted": {true, []sources.RowFilter{where("day", column.Greater, "2024-01-05")}, 1,
+			[]string{"Eve"}, sources.BySource},
 		"none": {true, nil, 0, []string{"Ada", "Bob", "Eve", "Eva"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

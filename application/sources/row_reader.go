@@ -228,7 +228,7 @@ func (r *rowReader) addBatch(b column.Batch) error {
 				}
 				style = column.StyleOf(sample)
 			}
-			r.styles = append(r.styles, f.Transform.Style(style))
+			r.styles = append(r.styles, f.Transform.Style(style, f.Type))
 		}
 		if err := r.begin(); err != nil {
 			return err

@@ -155,7 +155,8 @@ func (s *Service) readTableRows(
 	ctx context.Context, by identity.Actor, src *source.Source, offer Offer, r *rowReader,
 ) error {
 	r.style = column.Warehouse
-	q := connection.RowsQuery{Table: src.Location.Table, Columns: r.names, Where: r.where(), Key: r.key,
+	conditions, _ := r.where()
+	q := connection.RowsQuery{Table: src.Location.Table, Columns: r.names, Where: conditions, Key: r.key,
 		After: r.from.Place, Limit: r.readLimit(), Sort: r.order()}
 	return s.deps.WithCredential(ctx, by, src.Location.Connection, func(ctx context.Context, w ports.Warehouse,
 		target ports.Target) error {

@@ -5827,8 +5827,8 @@ type SourceTrackedData struct {
 }
 
 // SourceTransform is a type of the API. Changes the texts of the column before they become values of the field:
-// first `join`, then `split`, `trim`, `values` and `case`. `date_order` and `decimal` say how to read them. It
-// is remembered with the mapping.
+// first `join`, then `split`, `trim`, `values` and `case`. `date_order`, `decimal` and `format` say how to read
+// them. It is remembered with the mapping.
 type SourceTransform struct {
 	Join  *SourceJoin  `json:"join,omitzero"`
 	Split *SourceSplit `json:"split,omitzero"`
@@ -5845,6 +5845,11 @@ type SourceTransform struct {
 	DateOrder *string `json:"date_order,omitzero"`
 	// The decimal sign, for fields of type integer and number. By default, the other values of the column decide.
 	Decimal *string `json:"decimal,omitzero"`
+	// How dates and times are written: a pattern of YYYY, YY, MM, M, MMM (a month's name), DD, D, HH, H, mm, ss,
+	// SSS, A (AM or PM), Z (an offset) and other characters, such as `DDMMYYYY`; or `unix`, `unix_ms`, `unix_us` (a
+	// Unix time) or `excel` (a number of days). For fields of type integer and number: `hundredths` or
+	// `thousandths`, which the column counts.
+	Format *string `json:"format,omitzero"`
 }
 
 // SourceTransformPreview is a type of the API.

@@ -140,9 +140,13 @@ func compareNumbers(a, b string) int {
 
 // PlainNumber writes a number without an exponent and without zeros that change nothing: 1.50e3 is 1500. ok is false if
 // it needs more than 65 digits, or 30 after the point: the most that a DECIMAL of MySQL has ("Precision Math").
-func PlainNumber(text string) (plain string, ok bool) {
+func PlainNumber(text string) (plain string, ok bool) { return shifted(text, 0) }
+
+// shifted writes a number with its point moved to the right, as PlainNumber does.
+func shifted(text string, places int) (plain string, ok bool) {
 	const most, mostDecimals = 65, 30
 	n := scientificOf(text)
+	n.exponent += places
 	if n.sign == 0 {
 		return "0", true
 	}

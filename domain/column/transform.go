@@ -14,7 +14,7 @@ const (
 )
 
 // Transform changes a column's strings before they become a field's values: first Join, then Split, Trim, Values and
-// Case. Dates and Decimal determine how to read them. The zero value changes nothing.
+// Case. Dates, Decimal and Format determine how to read them. The zero value changes nothing.
 type Transform struct {
 	Join    *Join
 	Split   *Split
@@ -23,6 +23,7 @@ type Transform struct {
 	Case    Case
 	Dates   DateOrder // the order of all dates, instead of the one that the column's first values show
 	Decimal string    // "." or ",": the decimal sign of all numbers, instead of the one that they show
+	Format  string    // as NewFormat takes it; empty: how dates and numbers are written is recognised
 }
 
 // Case determines how letters are written; empty: unchanged.
@@ -61,7 +62,7 @@ const (
 // IsZero reports whether t changes nothing.
 func (t Transform) IsZero() bool {
 	return t.Join == nil && t.Split == nil && !t.Trim && len(t.Values) == 0 && t.Case == "" && t.Dates == "" &&
-		t.Decimal == ""
+		t.Decimal == "" && t.Format == ""
 }
 
 // IsPartial reports whether the values are not the whole values of one column, but parts of them or joined with others.
@@ -111,13 +112,16 @@ func (t Transform) Text(cell *string, others []*string) *string {
 	return &text
 }
 
-// Style returns s with what t determines about it.
-func (t Transform) Style(s Style) Style {
+// Style returns s with what t determines about the strings of a field with a type.
+func (t Transform) Style(s Style, field Type) Style {
 	if t.Dates != "" {
 		s.Dates = t.Dates
 	}
 	if t.Decimal != "" {
 		s.Decimal = t.Decimal
+	}
+	if t.Format != "" {
+		s.Format, _ = NewFormat(t.Format, field)
 	}
 	return s
 }

@@ -83,11 +83,11 @@ func TestATransformSaysHowDatesAndNumbersAreWritten(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := column.Field{Type: c.of}
-			got, code := f.Value(&c.text, c.t.Style(column.Style{}))
+			got, code := f.Value(&c.text, c.t.Style(column.Style{}, c.of))
 			if got.Text != c.want || code != c.code {
 				t.Errorf("%q, %q", got.Text, code)
 			}
 		})
 	}
-	assert.Equal(t, "without one", (column.Transform{}).Style(view), view)
+	assert.Equal(t, "without one", (column.Transform{}).Style(view, column.Date), view)
 }

@@ -35,6 +35,7 @@ type Style struct {
 	Dates    DateOrder
 	Decimal  string // "." or ","; empty if it is unknown
 	Database bool   // whether strings are a database's values, where #REF! is no formula error, and n/a a value
+	Format   *Format
 }
 
 // Warehouse is the style of databases.
@@ -125,6 +126,9 @@ func (f *Field) Value(cell *string, s Style) (value Value, reason Invalid) {
 	case Boolean:
 		return boolean(text)
 	case Date, DateTime:
+		if s.Format != nil {
+			return s.Format.moment(text, f.Type == DateTime)
+		}
 		return moment(text, f.Type == DateTime, s)
 	case Email:
 		if text = strings.TrimPrefix(text, "mailto:"); isEmail(text) {
@@ -226,6 +230,11 @@ func numeric(text string, isWhole bool, s Style) (Value, Invalid) {
 	}
 	if percent {
 		plain = strconv.FormatFloat(f, 'g', -1, 64)
+	}
+	if s.Format != nil {
+		if plain, ok = shifted(plain, -s.Format.scale); !ok {
+			return Value{}, WrongType
+		}
 	}
 	if !isWhole {
 		return Value{Numeral, plain}, ""

@@ -32,6 +32,10 @@ func checkTransform(f *column.Field, columns []column.Header, p Pair, add func(p
 	fits("case", t.Case != "", casedTypes, "Must only be set for a field of type string, text, email or url.")
 	fits("date_order", t.Dates != "", datedTypes, "Must only be set for a field of type date or datetime.")
 	fits("decimal", t.Decimal != "", decimalTypes, "Must only be set for a field of type integer or number.")
+	if _, ok := column.NewFormat(t.Format, f.Type); !ok && t.Format != "" {
+		add("/transform/format", "not_allowed_value", "Must be, for a field of type date or datetime, a pattern such as "+
+			"DD.MM.YYYY, or unix, unix_ms, unix_us or excel; and hundredths or thousandths for one of type integer or number.")
+	}
 	fits("values", len(t.Values) > 0, []column.Type{column.Enum}, "Must only be set for a field of type enum.")
 	if t.Split != nil && utf8.RuneCountInString(t.Split.Separator) > column.MaxSeparator {
 		add("/transform/split/separator", "too_long", "Must have at most 10 characters.")
@@ -115,7 +119,7 @@ func (t Type) Transform(b Backend, columns []column.Header, pairs []Pair, rows [
 		if b == SheetBackend {
 			style = column.StyleOf(texts)
 		}
-		style = p.Transform.Style(style)
+		style = p.Transform.Style(style, f.Type)
 		for i := range rows {
 			v := Transformed{Field: p.Field, Before: originals[i]}
 			if v.After, v.Code = f.Value(texts[i], style); v.After.IsNull() && v.Code == "" && f.Required {

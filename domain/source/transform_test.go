@@ -70,6 +70,9 @@ func TestTransformationsOfAMappingAreChecked(t *testing.T) {
 			source.Pair{Field: "born", Column: "Born", Transform: column.Transform{Case: column.Lower}}),
 			wrong: []string{"/0/transform/date_order not_allowed_value", "/0/transform/decimal not_allowed_value",
 				"/0/transform/values not_allowed_value", "/1/transform/case not_allowed_value"}},
+		"a format that no value of the type can have": {append(first(column.Transform{Format: "YYYY"}),
+			source.Pair{Field: "born", Column: "Born", Transform: column.Transform{Format: "DD.MM"}}),
+			[]string{"/0/transform/format not_allowed_value", "/1/transform/format not_allowed_value"}},
 		"joined columns exist, once": {first(join("Extra", "Extra", "no", "Name")), []string{
 			"/0/transform/join/columns duplicate_item", "/0/transform/join/columns unknown_column",
 			"/0/transform/join/columns duplicate_item"}},

@@ -23,6 +23,11 @@ func transformed(ctx context.Context, t *testing.T, s *server, owner *client, sh
 	owner.get(t, sources+"/"+sheet).has(t, map[string]string{"mapping.0.transform": `{"case":"upper"}`})
 	opensTab(ctx, t, "Rows")
 	reads(ctx, t, "ADA@EXAMPLE.COM")
+	chooses(ctx, t, "select[name=sort]", "-email")
+	reads(ctx, t, "Atrium read all rows to sort them.")
+	drive(ctx, t, poll[bool](`(([...rows]) => rows.length > 1 && rows[0] > rows[1])([...document.querySelectorAll(
+		'main tbody tr')].map((row) => row.innerText))`))
+	keep(ctx, t, "console-rows-sorted")
 	opensTab(ctx, t, "Validate")
 	reads(ctx, t, "The rows have not been checked yet.")
 	presses(ctx, t, "Check all rows")

@@ -59,6 +59,18 @@ func rowsAreTransformed(t *testing.T, ann *client, shop *shopWarehouse, connecti
 			t.Errorf("%q", invalid)
 		}
 	})
+	t.Run("a database looks for the values of a format", func(t *testing.T) {
+		shop.sql(t, shop.name, `CREATE TABLE joined (email TEXT UNIQUE, day INT)`)
+		shop.sql(t, shop.name, `INSERT INTO joined VALUES ('ada@example.com', 5012024), ('bob@example.com', 6012024)`)
+		rows := sources + "/" + ann.create(t, sources, object{"type": "contacts", "location": object{
+			"connection_id": connection, "schema": "public", "table": "joined"}, "mapping": []object{
+			{"field": "email", "column": "email"},
+			{"field": "created_at", "column": "day", "transform": object{"format": "DDMMYYYY"}}}}).at("id") + "/rows"
+		ann.get(t, rows+"?filter[created_at]=2024-01-05&fields=created_at").has(t, map[string]string{
+			"data": `[{"created_at":"2024-01-05T00:00:00"}]`, "filtered_by": "source"})
+		ann.get(t, rows+"?filter[created_at][gt]=2024-01-05&fields=email").has(t, map[string]string{
+			"data": `[{"email":"bob@example.com"}]`, "filtered_by": "atrium"})
+	})
 	t.Run("a table's columns are joined", func(t *testing.T) {
 		people := shop.people(t, connection)
 		people["mapping"] = []object{{"field": "email", "column": "email"},

@@ -5966,7 +5966,7 @@ type SourcePair struct {
 	// Field Key of a field in the data source type.
 	Field string `json:"field"`
 
-	// Transform Changes the texts of the column before they become values of the field: first `join`, then `split`, `trim`, `values` and `case`. `date_order` and `decimal` say how to read them. It is remembered with the mapping.
+	// Transform Changes the texts of the column before they become values of the field: first `join`, then `split`, `trim`, `values` and `case`. `date_order`, `decimal` and `format` say how to read them. It is remembered with the mapping.
 	Transform SourceTransform `json:"transform,omitempty,omitzero"`
 }
 
@@ -6037,7 +6037,7 @@ type SourceSuggestion struct {
 	Score float64 `json:"score"`
 }
 
-// SourceTransform Changes the texts of the column before they become values of the field: first `join`, then `split`, `trim`, `values` and `case`. `date_order` and `decimal` say how to read them. It is remembered with the mapping.
+// SourceTransform Changes the texts of the column before they become values of the field: first `join`, then `split`, `trim`, `values` and `case`. `date_order`, `decimal` and `format` say how to read them. It is remembered with the mapping.
 type SourceTransform struct {
 	// Case `title`: the first letter of each word in upper case, the others in lower case. For fields of type string, text, email and url.
 	Case SourceTransformCase `json:"case,omitempty,omitzero"`
@@ -6047,6 +6047,9 @@ type SourceTransform struct {
 
 	// Decimal The decimal sign, for fields of type integer and number. By default, the other values of the column decide.
 	Decimal SourceTransformDecimal `json:"decimal,omitempty,omitzero"`
+
+	// Format How dates and times are written: a pattern of YYYY, YY, MM, M, MMM (a month's name), DD, D, HH, H, mm, ss, SSS, A (AM or PM), Z (an offset) and other characters, such as `DDMMYYYY`; or `unix`, `unix_ms`, `unix_us` (a Unix time) or `excel` (a number of days). For fields of type integer and number: `hundredths` or `thousandths`, which the column counts.
+	Format string `json:"format,omitempty,omitzero"`
 
 	// Join Appends the texts of other columns, such as the last name to the first name. Empty texts are left out.
 	Join SourceJoin `json:"join,omitempty,omitzero"`

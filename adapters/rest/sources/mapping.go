@@ -273,6 +273,7 @@ func fromTransform(in openapi.SourceTransform) column.Transform {
 		Case:    column.Case(in.Case),
 		Dates:   column.DateOrder(in.DateOrder),
 		Decimal: decimalSigns[in.Decimal],
+		Format:  in.Format,
 	}
 	if in.Join.Columns != nil {
 		t.Join = &column.Join{Columns: in.Join.Columns, Separator: " "}
@@ -292,6 +293,7 @@ func toTransform(t column.Transform) openapi.SourceTransform {
 		Values:    t.Values,
 		Case:      openapi.SourceTransformCase(t.Case),
 		DateOrder: openapi.SourceTransformDateOrder(t.Dates),
+		Format:    t.Format,
 	}
 	for name, sign := range decimalSigns {
 		if sign == t.Decimal {

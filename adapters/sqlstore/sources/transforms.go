@@ -20,6 +20,7 @@ type transformRow struct {
 	Case          column.Case       `json:"case,omitempty"`
 	Dates         column.DateOrder  `json:"dates,omitempty"`
 	Decimal       string            `json:"decimal,omitempty"`
+	Format        string            `json:"format,omitempty"`
 }
 
 // transformsOf encodes a mapping's transformations.
@@ -33,7 +34,7 @@ func transformsOf(pairs []source.Pair) (string, error) {
 	return db.EncodeList(transformed, func(p source.Pair) transformRow {
 		t := p.Transform
 		row := transformRow{Field: p.Field, Column: p.Column, Trim: t.Trim, Values: t.Values, Case: t.Case,
-			Dates: t.Dates, Decimal: t.Decimal}
+			Dates: t.Dates, Decimal: t.Decimal, Format: t.Format}
 		if t.Join != nil {
 			row.Join, row.JoinSeparator = t.Join.Columns, t.Join.Separator
 		}
@@ -58,7 +59,8 @@ func addTransforms(pairs []source.Pair, text string) error {
 }
 
 func (r transformRow) transform() column.Transform {
-	t := column.Transform{Trim: r.Trim, Values: r.Values, Case: r.Case, Dates: r.Dates, Decimal: r.Decimal}
+	t := column.Transform{Trim: r.Trim, Values: r.Values, Case: r.Case, Dates: r.Dates, Decimal: r.Decimal,
+		Format: r.Format}
 	if len(r.Join) > 0 {
 		t.Join = &column.Join{Columns: r.Join, Separator: r.JoinSeparator}
 	}

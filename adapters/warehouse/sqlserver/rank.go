@@ -22,7 +22,7 @@ type rank struct {
 
 var wordForm = regexp.MustCompile(`^[A-Za-z0-9_]+$`)
 
-// value returns the expression of a parameter as a value of the column: one of another type would keep the server from
+// value returns a parameter's expression as a column value: one of another type would keep the server from
 // using an index. false if its type has none.
 func (c column) value(parameter string) (expression string, ok bool) {
 	switch {

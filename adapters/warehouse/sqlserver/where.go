@@ -21,7 +21,7 @@ func (a *arguments) bind(value any) string {
 	return `@p` + strconv.Itoa(len(*a))
 }
 
-// maxArguments is the most arguments of a statement: the server takes 2,100 parameters, of which the driver uses two
+// maxArguments is the most arguments in one statement: the server takes 2,100 parameters, of which the driver uses two
 // ("Maximum capacity specifications for SQL Server").
 const maxArguments = 2098
 

@@ -8185,8 +8185,8 @@ class SourceTrackedData(TypedDict):
 
 class SourceTransform(TypedDict):
     """Changes the texts of the column before they become values of the field: first `join`, then `split`,
-    `trim`, `values` and `case`. `date_order` and `decimal` say how to read them. It is remembered with
-    the mapping.
+    `trim`, `values` and `case`. `date_order`, `decimal` and `format` say how to read them. It is
+    remembered with the mapping.
     """
 
     join: NotRequired[SourceJoin]
@@ -8216,6 +8216,13 @@ class SourceTransform(TypedDict):
     decimal: NotRequired[Union[Literal["point", "comma"], str]]
     """The decimal sign, for fields of type integer and number. By default, the other values of the column
     decide.
+    """
+
+    format: NotRequired[str]
+    """How dates and times are written: a pattern of YYYY, YY, MM, M, MMM (a month's name), DD, D, HH, H,
+    mm, ss, SSS, A (AM or PM), Z (an offset) and other characters, such as `DDMMYYYY`; or `unix`,
+    `unix_ms`, `unix_us` (a Unix time) or `excel` (a number of days). For fields of type integer and
+    number: `hundredths` or `thousandths`, which the column counts.
     """
 
 

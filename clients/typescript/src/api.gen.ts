@@ -6578,7 +6578,8 @@ export type SourceTrackedData = {
 
 /**
  * Changes the texts of the column before they become values of the field: first `join`, then `split`, `trim`,
- * `values` and `case`. `date_order` and `decimal` say how to read them. It is remembered with the mapping.
+ * `values` and `case`. `date_order`, `decimal` and `format` say how to read them. It is remembered with the
+ * mapping.
  */
 export type SourceTransform = {
   /**  */
@@ -6604,6 +6605,13 @@ export type SourceTransform = {
   date_order?: 'ymd' | 'dmy' | 'mdy' | (string & {})
   /** The decimal sign, for fields of type integer and number. By default, the other values of the column decide. */
   decimal?: 'point' | 'comma' | (string & {})
+  /**
+   * How dates and times are written: a pattern of YYYY, YY, MM, M, MMM (a month's name), DD, D, HH, H, mm, ss,
+   * SSS, A (AM or PM), Z (an offset) and other characters, such as `DDMMYYYY`; or `unix`, `unix_ms`, `unix_us`
+   * (a Unix time) or `excel` (a number of days). For fields of type integer and number: `hundredths` or
+   * `thousandths`, which the column counts.
+   */
+  format?: string
 }
 
 /**  */

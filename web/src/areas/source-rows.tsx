@@ -1,8 +1,10 @@
 import type { Source, SourceChanges } from '@atrium-hq/client'
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { atrium, queries } from '../api'
 import { firstPage, useWorkspace } from '../app/workspace'
 import { Button, Copy, Loading, Problem, When } from '../ui/basics'
+import { Select } from '../ui/form'
 import { More, Table } from '../ui/table'
 import { words } from '../text/sources'
 
@@ -16,20 +18,30 @@ const written = (value: unknown) => (value === null || value === undefined ? '' 
  */
 export function Rows({ source, since, onAll }: { source: Source; since: SourceChanges | undefined; onAll: () => void }) {
   const workspace = useWorkspace()
+  const [sort, setSort] = useState('')
   const rows = useInfiniteQuery({
-    queryKey: ['rows', source.id, source.revision, since?.cursor], refetchOnWindowFocus: false, staleTime: 60_000,
+    queryKey: ['rows', source.id, source.revision, since?.cursor, sort], refetchOnWindowFocus: false, staleTime: 60_000,
     queryFn: ({ pageParam }) => firstPage(atrium.dataSources.rows(source.id, {
-      limit: 1000, on_invalid: 'report', ...(since && { since: since.cursor, ids: true, removed: true }), ...(pageParam && { cursor: pageParam }),
+      limit: 1000, on_invalid: 'report', ...(sort && { sort }), ...(since && { since: since.cursor, ids: true, removed: true }), ...(pageParam && { cursor: pageParam }),
     }, { workspace })),
     initialPageParam: '', getNextPageParam: (page) => page.next_cursor ?? undefined,
   })
-  if (rows.isPending) return <Loading />
   const fields = [...source.mapping.map((p) => p.field), ...(since ? ['$id'] : [])]
   const pages = rows.data?.pages ?? []
   const items = pages.flatMap((page) => page.data).map((row, i): Row => ({ ...row, at: i }))
   const invalid = pages.flatMap((page) => page.invalid ?? [])
   return (
     <>
+      <div className="flex max-w-xl flex-wrap items-center gap-x-4">
+        <Select
+          label={words.orderOfRows} name="sort" value={sort} onChange={(e) => setSort(e.target.value)}
+          choices={[{ value: '', label: words.asTheSourceHasThem }, ...source.mapping.flatMap((p) => [
+            { value: p.field, label: words.ascending(p.field) }, { value: `-${p.field}`, label: words.descending(p.field) },
+          ])]}
+        />
+        {pages[0]?.sorted_by && <span className="text-soft">{pages[0].sorted_by === 'source' ? words.sortedBySource : words.sortedByAtrium}</span>}
+      </div>
+      {rows.isPending && <Loading />}
       {since && (
         <div className="mb-3 flex flex-wrap items-center gap-2">
           <span>{words.rowsFound} <When at={since.at} /> {words.andLater}</span>

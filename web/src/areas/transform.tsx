@@ -54,6 +54,9 @@ const orders = [
 const signs = [
   { value: '', label: words.asTheColumnShows }, { value: 'point', label: words.decimalPoint }, { value: 'comma', label: words.decimalComma },
 ]
+const counts = [
+  { value: '', label: words.asItIs }, { value: 'hundredths', label: words.hundredths }, { value: 'thousandths', label: words.thousandths },
+]
 
 /** A transformation without the members that are not set; nothing if it changes nothing. */
 function tidy(t: SourceTransform): SourceTransform | undefined {
@@ -115,8 +118,17 @@ export function Transforms({ fields, sheet, pairs, onChange }: {
         {is('date', 'datetime') && (
           <Select label={words.orderOfDates} name="date_order" value={t.date_order ?? ''} choices={orders} onChange={(e) => set({ date_order: e.target.value as 'dmy' })} />
         )}
+        {is('date', 'datetime') && (
+          <Input
+            key={`${field.key} format`} label={words.dateFormat} name="format" maxLength={40} defaultValue={t.format ?? ''} placeholder={words.dateFormatExample}
+            hint={words.dateFormatHint} onChange={(e) => set({ format: e.target.value.trim() })}
+          />
+        )}
         {is('integer', 'number') && (
           <Select label={words.decimalSign} name="decimal" value={t.decimal ?? ''} choices={signs} onChange={(e) => set({ decimal: e.target.value as 'comma' })} />
+        )}
+        {is('integer', 'number') && (
+          <Select label={words.counts} name="format" value={t.format ?? ''} choices={counts} onChange={(e) => set({ format: e.target.value })} />
         )}
         <label className="mb-3 flex items-center gap-2">
           <input type="checkbox" name="trim" checked={t.trim ?? false} onChange={(e) => set({ trim: e.target.checked })} />
