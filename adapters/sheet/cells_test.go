@@ -3,10 +3,14 @@ package sheet_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"testing"
 
+	"github.com/atrium-hq/atrium/adapters/sheet/ods"
 	"github.com/atrium-hq/atrium/adapters/sheet/xlsx"
 	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/test/support/assert"
+	"github.com/atrium-hq/atrium/test/support/fixture"
 	"github.com/atrium-hq/atrium/test/support/require"
 )
 
@@ -30,5 +34,52 @@ func TestCellsOfARowAreReadInAnyOrder(t *testing.T) {
 	want := "[First Second Column C 1 2 #not calculated]"
 	if fmt.Sprint(got) != want {
 		t.Errorf("got %v, want %s", got, want)
+	}
+}
+
+// TestACellThatIsMergedDownwardsIsInEachRow has a region over three rows, one of which has nothing else, a header of two
+// rows, and cells that are merged sideways.
+func TestACellThatIsMergedDownwardsIsInEachRow(t *testing.T) {
+	const text = `<c r="%s" t="str"><v>%s</v></c>`
+	row := func(number int, cells ...string) string {
+		out := fmt.Sprintf(`<row r="%d">`, number)
+		for i := 0; i < len(cells); i += 2 {
+			out += fmt.Sprintf(text, cells[i], cells[i+1])
+		}
+		return out + `</row>`
+	}
+	book := workbook(t, sheetBegin+`<sheetData>`+row(1, "A1", "Region", "B1", "Sales", "C1", "Note")+
+		row(2, "B2", "Shop", "C2", "Sum")+row(3, "A3", "North", "B3", "a")+`<row r="4"><c r="A4" s="0"/></row>`+
+		row(5, "B5", "b", "C5", "wide")+row(6, "A6", "South", "B6", "c")+row(7, "B7", "d")+
+		`</sheetData><mergeCells count="4"><mergeCell ref="A3:A5"/><mergeCell ref="A1:A2"/><mergeCell ref="C5:D5"/>`+
+		`<mergeCell ref="A6:B6"/></mergeCells></worksheet>`)
+	cell := func(attributes, text string) string {
+		return `<table:table-cell ` + attributes + `><text:p>` + text + `</text:p></table:table-cell>`
+	}
+	const covered, begin, end = `<table:covered-table-cell/>`, `<table:table-row>`, `</table:table-row>`
+	document := fixture.ODSOf(t, odsBegin+begin+cell(`table:number-rows-spanned="2"`, "Region")+cell("", "Sales")+
+		cell("", "Note")+end+begin+covered+cell("", "Shop")+cell("", "Sum")+end+
+		begin+cell(`table:number-rows-spanned="3"`, "North")+cell("", "a")+end+begin+covered+end+
+		begin+covered+cell("", "b")+cell(`table:number-columns-spanned="2"`, "wide")+covered+end+
+		begin+cell(`table:number-columns-spanned="2"`, "South")+covered+end+begin+`<table:table-cell/>`+cell("", "d")+end+odsEnd)
+	for name, tt := range map[string]struct {
+		rows    func(io.ReaderAt, int64, source.SheetLocation, func(int, []*string, []*string) error) error
+		content []byte
+		south   string
+	}{"xlsx": {xlsx.Rows, book, "6 South c;"}, "ods": {ods.Rows, document, "6 South;"}} {
+		got := ""
+		require.NoError(t, tt.rows(bytes.NewReader(tt.content), int64(len(tt.content)), source.SheetLocation{HeaderRow: 2},
+			func(number int, shownCells, _ []*string) error {
+				got += fmt.Sprint(number)
+				for _, c := range shownCells {
+					if c == nil {
+						c = new("-")
+					}
+					got += " " + *c
+				}
+				got += ";"
+				return nil
+			}))
+		assert.Equal(t, name, got, "2 Region Shop Sum;3 North a;5 North b wide;"+tt.south+"7 - d;")
 	}
 }

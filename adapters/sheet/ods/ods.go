@@ -84,8 +84,16 @@ type document struct {
 	in     *xml.Decoder
 	hidden map[string]bool // styles of tables that are not displayed
 	tables []*table
-	most   int   // a cell's characters
-	failed error // of what tables and rows were passed to
+	most   int           // a cell's characters
+	number int           // of the row that is read
+	merges map[int]merge // by column, of the table that is read
+	failed error         // of what tables and rows were passed to
+}
+
+// merge is a cell that covers cells below it.
+type merge struct {
+	last         int // row
+	cell, stored *string
 }
 
 // cells are a row's cells: as they are shown, and the values that are stored differently.
@@ -166,6 +174,7 @@ func (d *document) table(e xml.StartElement, begin func(*table) func(int, cells)
 	case handle == nil:
 		return d.in.Skip()
 	}
+	d.merges = map[int]merge{}
 	next, rows, columns := 1, 0, 0
 	for {
 		token, err := d.in.Token()
@@ -182,6 +191,7 @@ func (d *document) table(e xml.StartElement, begin func(*table) func(int, cells)
 			switch token.Name.Local {
 			case "table-row":
 				times := repeated(token, "number-rows-repeated", maxRows)
+				d.number = next
 				row, width, err := d.row()
 				if err != nil {
 					return err
@@ -207,9 +217,10 @@ func (d *document) table(e xml.StartElement, begin func(*table) func(int, cells)
 	}
 }
 
-// row reads a row's cells, and how many columns it takes up to its last one that is not empty.
+// row reads a row's cells, and how many columns it takes up to its last one that is not empty. If it has any, cells that
+// are covered by one above them have its value.
 func (d *document) row() (row cells, width int, err error) {
-	col := 0
+	col, isFilled := 0, false
 	for {
 		token, err := d.in.Token()
 		if err != nil {
@@ -218,6 +229,9 @@ func (d *document) row() (row cells, width int, err error) {
 		switch token := token.(type) {
 		case xml.EndElement:
 			if token.Name.Local == "table-row" {
+				if !isFilled {
+					return cells{}, 0, nil
+				}
 				return row, width, nil
 			}
 		case xml.StartElement:
@@ -229,9 +243,16 @@ func (d *document) row() (row cells, width int, err error) {
 				if cell, err = d.cell(token); err != nil {
 					return cells{}, 0, err
 				}
+				isFilled = isFilled || cell != nil
+				if size := repeated(token, "number-rows-spanned", maxRows); size > 1 {
+					d.merges[col] = merge{d.number + size - 1, cell, storedCell}
+				}
 			default: // a cell that another one covers
 				if err := d.in.Skip(); err != nil {
 					return cells{}, 0, err
+				}
+				if m := d.merges[col]; d.number <= m.last {
+					cell, storedCell = m.cell, m.stored
 				}
 			}
 			if cell != nil {

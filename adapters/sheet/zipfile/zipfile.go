@@ -62,6 +62,16 @@ func (p *Package) Has(name string) bool {
 	return false
 }
 
+// Size returns how many bytes a part unpacks to, as the archive says; 0 if it is missing.
+func (p *Package) Size(name string) uint64 {
+	for _, f := range p.archive.File {
+		if f.Name == name {
+			return f.UncompressedSize64
+		}
+	}
+	return 0
+}
+
 // LastPart is Part for a part that is not opened again: a Forgetter may forget it while it is read.
 func (p *Package) LastPart(name string, limit int64) (io.ReadCloser, error) {
 	r, err := p.Part(name, limit)
