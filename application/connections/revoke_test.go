@@ -235,6 +235,20 @@ func TestUse(t *testing.T) {
 			return nil
 		}), nil)
 	})
+	t.Run("within the time limit of the connection, if it is shorter", func(t *testing.T) {
+		s := newEnv(t)
+		s.offer.Timeouts = connection.Timeouts{Statement: time.Minute}
+		s.expectGet(stored(t))
+		s.connections.EXPECT().Sealed(gomock.Any(), gomock.Any(), gomock.Any()).Return(
+			connection.Stored{Sealed: []byte("sealed"), Revision: 1, Bound: true}, nil)
+		s.sealer.EXPECT().Open(gomock.Any(), gomock.Any()).Return(
+			[]byte(`{"host": "h", "database": "d", "username": "u", "statement_seconds": 20}`), nil)
+		require.NoError(t, s.Use(s.ctx, peer, "con", func(_ context.Context, _ ports.Warehouse,
+			target ports.Target) error {
+			assert.Equal(t, "statement", target.Limits.Statement, 20*time.Second)
+			return nil
+		}))
+	})
 	t.Run("cuts short who uses what was revoked, whatever they make of it", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newEnv(t)

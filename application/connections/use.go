@@ -50,7 +50,7 @@ func (s *Service) Use(
 func (s *Service) target(by identity.Actor, credential connection.Credential) ports.Target {
 	offer, limits := s.deps.Offers(by.Org), ports.DefaultLimits()
 	limits.Connect = cmp.Or(offer.Timeouts.Connect, limits.Connect)
-	limits.Statement = cmp.Or(offer.Timeouts.Statement, limits.Statement)
+	limits.Statement = credential.StatementLimit(cmp.Or(offer.Timeouts.Statement, limits.Statement))
 	limits.Total = cmp.Or(offer.Timeouts.Total, limits.Total)
 	return ports.Target{
 		Workspace:  by.Workspace,

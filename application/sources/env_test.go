@@ -84,6 +84,8 @@ type env struct {
 	mostRows    int           // that the org allows; 100 if it is 0
 	mostBytes   int           // that the org allows in one read; 1 GiB if it is 0
 	locale      string        // of the org's sheets
+	credential  connection.Credential
+	limits      ports.Limits // of the last read
 }
 
 func newEnv(t *testing.T) *env {
@@ -116,7 +118,7 @@ func newEnv(t *testing.T) *env {
 		if s.lent != nil {
 			return s.lent
 		}
-		return do(ctx, s.warehouse, ports.Target{Limits: ports.DefaultLimits()})
+		return do(ctx, s.warehouse, ports.Target{Credential: s.credential, Limits: ports.DefaultLimits()})
 	}
 	notes := mocks.NewMockNotes(c)
 	notes.EXPECT().Note(gomock.Any(),

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/golang/mock/gomock"
 
@@ -37,8 +38,8 @@ func (s *env) filtered(applied bool, q sources.RowsQuery) (
 		{Field: "day", Column: "Day", Transform: column.Transform{Format: "YYYYMMDD"}}}
 	s.expectGet(src)
 	s.warehouse.EXPECT().Rows(gomock.Any(), gomock.Any(), gomock.Any(), gomock.Any()).MaxTimes(1).DoAndReturn(
-		func(_ context.Context, _ ports.Target, q connection.RowsQuery, handle func(column.Batch) error) error {
-			conditions = q.Where
+		func(_ context.Context, target ports.Target, q connection.RowsQuery, handle func(column.Batch) error) error {
+			conditions, s.limits = q.Where, target.Limits
 			return handle(column.Batch{Applied: applied, Rows: column.RowsOf([][]*string{
 				{new("7.50"), new(" Ada "), new("20240105")}, {new("8"), new("Bob"), nil},
 				{nil, new("Eve"), new("20240106")}, {new("x"), new("Eva"), nil},
@@ -82,6 +83,19 @@ func TestAFilterIsGivenToTheDatabaseAndAppliedToWhatItSends(t *testing.T) {
 				t.Errorf("given %+v; rows %q; %+v, %v", conditions, names, end, err)
 			}
 		})
+	}
+}
+
+func TestAStatementHasTheTimeLimitOfItsConnection(t *testing.T) {
+	s := newEnv(t)
+	var err error
+	s.credential, err = connection.ParseCredential(connection.SQLServer,
+		[]byte(`{"host": "h", "database": "d", "username": "u", "statement_seconds": 7}`))
+	require.NoError(t, err)
+	_, _, _, err = s.filtered(true, sources.RowsQuery{})
+	require.NoError(t, err)
+	if s.limits.Statement != 7*time.Second || s.limits.Total != time.Minute {
+		t.Errorf("%+v", s.limits)
 	}
 }
 

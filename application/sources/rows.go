@@ -163,7 +163,8 @@ func (s *Service) readTableRows(
 		if err := s.admit(ctx, by, target.Credential.Target(by.Org)); err != nil {
 			return err
 		}
-		target.Limits.Statement, target.Limits.Total = offer.Rows.Seconds, offer.Rows.Seconds
+		target.Limits.Statement = target.Credential.StatementLimit(offer.Rows.Seconds)
+		target.Limits.Total = offer.Rows.Seconds
 		target.Limits.Bytes = int64(offer.Rows.Bytes)
 		r.ctx = ctx
 		return w.Rows(ctx, target, q, r.addBatch)

@@ -159,7 +159,8 @@ func load(text []byte) (*Descriptor, error) {
 	for _, group := range []struct {
 		isIn       bool
 		properties []byte
-	}{{f.SSH, sshProperties}, {f.IAM, iamProperties}, {f.ClientCertificate, clientCertificateProperties}} {
+	}{{f.SSH, sshProperties}, {f.IAM, iamProperties}, {f.ClientCertificate, clientCertificateProperties},
+		{slices.Contains(f.Capabilities, "tables"), statementProperties}} {
 		if !group.isIn {
 			continue
 		}

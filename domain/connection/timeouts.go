@@ -1,6 +1,25 @@
 package connection
 
-import "time"
+import (
+	_ "embed"
+	"encoding/json"
+	"time"
+)
+
+// fieldStatementSeconds is the field with a connection's own time limit, which every kind with tables has.
+const fieldStatementSeconds = "statement_seconds"
+
+//go:embed statement.json
+var statementProperties []byte
+
+// StatementLimit returns how long a statement may take: at most limit, which is the organisation's.
+func (c Credential) StatementLimit(limit time.Duration) time.Duration {
+	n, _ := c.config[fieldStatementSeconds].(json.Number)
+	if seconds, err := n.Int64(); err == nil && seconds > 0 {
+		return min(limit, time.Duration(seconds)*time.Second)
+	}
+	return limit
+}
 
 // Timeouts bound a call to a warehouse: a preview's reading, a page of tables, a probe or a refresh.
 type Timeouts struct {
