@@ -71,6 +71,7 @@ type External struct {
 	Sheets       ports.Sheets
 	SourceOffers sources.Offers
 	SourceLimits sources.Limits
+	FileParts    ports.FileParts // nil if files cannot be uploaded
 
 	Clock   presences.Clock
 	Signals ports.PresenceSignals // nil if there are no other nodes to notify
@@ -150,6 +151,8 @@ func NewBind(pool ports.Stores, e External) Bind {
 				Notes:          e.Notes,
 				Limits:         e.SourceLimits,
 				Quotas:         pay.Quotas,
+				Sealer:         e.Credentials,
+				FileParts:      e.FileParts,
 			}),
 			Payments:  pay,
 			Presences: presence,

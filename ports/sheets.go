@@ -46,6 +46,18 @@ type SheetTarget struct {
 	Account connection.Credential
 	Offer   SheetOffer
 	Within  time.Duration // how long Rows may take
+
+	// Stored is the uploaded file that the location names; nil for others.
+	Stored *StoredFile
+}
+
+// StoredFile is an uploaded file in FileParts. It holds the key in plain text.
+type StoredFile struct {
+	Workspace identity.WorkspaceID
+	ID        source.FileID
+	Name      string
+	Key       []byte
+	Parts     []source.FilePart
 }
 
 // SheetOffer is what an org's configuration adds to the sheets that its workspaces can read.

@@ -83,6 +83,7 @@ type SourceStores struct {
 	Sources           Sources
 	SourceValidations SourceValidations
 	SourceChanges     SourceChanges
+	SourceFiles       SourceFiles
 }
 
 // PaymentStores are the stores of payments, and of what plans limit.

@@ -41,13 +41,14 @@ func NewConfined(run ports.Confined, stream ports.ConfinedStream, limit time.Dur
 	return &Confined{run: run, stream: stream, within: limit}
 }
 
-// request is a call on its way to the child. It contains an account's secrets in plain text.
+// request is a call on its way to the child. It contains an account's secrets and a file's key in plain text.
 type request struct {
 	Location source.SheetLocation
 	Kind     connection.Kind // of the account; "" without one
 	Account  json.RawMessage
 	Egress   identity.Egress
 	Files    bool
+	Stored   *ports.StoredFile
 	Rows     source.RowsQuery
 	Within   time.Duration
 }
@@ -58,8 +59,7 @@ func requestFor(target ports.SheetTarget) (request, error) {
 		return request{}, err
 	}
 	r := request{Location: located(target), Kind: target.Account.Kind(), Egress: target.Egress,
-		Files:  target.Offer.Files,
-		Within: target.Within}
+		Files: target.Offer.Files, Stored: target.Stored, Within: target.Within}
 	if r.Kind == "" {
 		return r, nil
 	}
@@ -72,7 +72,7 @@ func requestFor(target ports.SheetTarget) (request, error) {
 
 // target is the inverse of requestFor.
 func (r request) target() (ports.SheetTarget, error) {
-	target := ports.SheetTarget{Location: r.Location, Egress: r.Egress, Within: r.Within,
+	target := ports.SheetTarget{Location: r.Location, Egress: r.Egress, Within: r.Within, Stored: r.Stored,
 		Offer: ports.SheetOffer{Files: r.Files}}
 	if r.Kind == "" {
 		return target, nil
@@ -147,12 +147,16 @@ func failed(ctx context.Context, err error) error {
 	return err
 }
 
-// Needs returns what Job needs: a file of folder, or the port of the host that serves one.
-func Needs(folder string) func(input json.RawMessage) ports.JobNeeds {
+// Needs returns what Job needs: a file of folder, the parts of one uploaded file, or the port of the host that serves
+// a file. stored returns the folder with an uploaded file's parts.
+func Needs(folder string, stored func(*ports.StoredFile) string) func(input json.RawMessage) ports.JobNeeds {
 	return func(input json.RawMessage) ports.JobNeeds {
 		var r request
 		if err := json.Unmarshal(input, &r); err != nil {
 			return ports.JobNeeds{}
+		}
+		if r.Stored != nil {
+			return ports.JobNeeds{Folders: []string{stored(r.Stored)}}
 		}
 		if strings.HasPrefix(r.Location.URL, source.FileScheme) {
 			return ports.JobNeeds{Folders: []string{folder}}

@@ -78,12 +78,30 @@ type Documents struct {
 	folder    string
 	limits    Limits
 	microsoft microsoft.Config
+	stored    OpenStored
 }
+
+// Content is the content of an uploaded file.
+type Content interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64
+}
+
+// OpenStored opens an uploaded file.
+type OpenStored func(*ports.StoredFile) (Content, error)
 
 // NewDocuments returns a Documents that fetches through guard, trusting roots (nil: the machine's),
 // and reads the files of folder, which need not exist.
 func NewDocuments(guard Guard, roots *tls.Config, folder string, limits Limits) *Documents {
 	return &Documents{guard: guard, roots: roots, folder: folder, limits: limits, microsoft: microsoft.Default()}
+}
+
+// WithStored returns d with what opens uploaded files.
+func (d *Documents) WithStored(open OpenStored) *Documents {
+	other := *d
+	other.stored = open
+	return &other
 }
 
 // Preview implements ports.Sheets.
@@ -115,6 +133,9 @@ func known(ctx context.Context, err error) error {
 
 // read opens a target's file, and passes it to do.
 func (d *Documents) read(ctx context.Context, target ports.SheetTarget, handle func(document) error) error {
+	if target.Stored != nil {
+		return d.uploaded(target.Stored, handle)
+	}
 	if name, ok := strings.CutPrefix(target.Location.URL, source.FileScheme); ok && target.Offer.Files {
 		return d.file(name, handle)
 	}
@@ -167,6 +188,45 @@ func (d *Documents) file(name string, handle func(document) error) error {
 	default:
 		return handle(document{ReaderAt: f, size: info.Size(), name: name})
 	}
+}
+
+// errContentMissing is the error for an uploaded file whose content is gone or was changed. It may also have been
+// replaced since the request began.
+var errContentMissing = source.ErrSheetFailed.Because(
+	"The content of the uploaded file could not be read. Try again. If it still fails, upload the file again.")
+
+// uploaded reads an uploaded file.
+func (d *Documents) uploaded(f *ports.StoredFile, handle func(document) error) error {
+	if d.stored == nil {
+		return errContentMissing
+	}
+	content, err := d.stored(f)
+	if err != nil {
+		return errContentMissing
+	}
+	defer func() { _ = content.Close() }() // it was read from
+	if content.Size() > d.limits.Bytes {
+		return source.ErrFileTooLarge
+	}
+	checked := &checkedContent{Content: content}
+	err = handle(document{ReaderAt: checked, size: content.Size(), name: f.Name})
+	if checked.failed { // a parser takes it for an error in the file
+		return errContentMissing
+	}
+	return err
+}
+
+// checkedContent notes whether a content could not be read.
+type checkedContent struct {
+	Content
+	failed bool
+}
+
+// ReadAt is io.ReaderAt's.
+func (c *checkedContent) ReadAt(b []byte, offset int64) (n int, err error) {
+	n, err = c.Content.ReadAt(b, offset)
+	c.failed = c.failed || (err != nil && !errors.Is(err, io.EOF))
+	return n, err
 }
 
 // fetch reads a file into memory.

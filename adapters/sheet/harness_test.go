@@ -39,7 +39,8 @@ func TestMain(m *testing.M) {
 			roots = &tls.Config{RootCAs: x509.NewCertPool()}
 			roots.RootCAs.AppendCertsFromPEM([]byte(os.Args[3]))
 		}
-		documents, needs := sheet.NewDocuments(guard, roots, os.Args[2], limits()), sheet.Needs(os.Args[2])
+		documents := sheet.NewDocuments(guard, roots, os.Args[2], limits())
+		needs := sheet.Needs(os.Args[2], func(*ports.StoredFile) string { return "" })
 		if len(os.Args) > 4 { // where Microsoft is
 			documents = sheet.NewDocuments(anyPort, roots, os.Args[2], limits()).
 				At(microsoft.Config{Login: os.Args[4], Graph: os.Args[4]})

@@ -49,7 +49,8 @@ func (r *Router) Preview(
 // ofFile returns the target parts that a file needs: a credential only for files of Microsoft.
 func ofFile(target ports.SheetTarget) ports.SheetTarget {
 	file := ports.SheetTarget{Location: target.Location, Egress: target.Egress, Within: target.Within,
-		Offer: ports.SheetOffer{Files: target.Offer.Files, Locale: target.Offer.Locale}}
+		Stored: target.Stored,
+		Offer:  ports.SheetOffer{Files: target.Offer.Files, Locale: target.Offer.Locale}}
 	if target.Account.Kind() == connection.Microsoft365 {
 		file.Account = target.Account
 	}

@@ -68,6 +68,8 @@ type env struct {
 	sources     *mocks.MockSources
 	validations *mocks.MockSourceValidations
 	changes     *mocks.MockSourceChanges
+	files       *mocks.MockSourceFiles
+	parts       *mocks.MockFileParts
 	connections *mocks.MockConnections
 	workspaces  *mocks.MockWorkspaces
 	jobs        *mocks.MockJobs
@@ -93,6 +95,7 @@ func newEnv(t *testing.T) *env {
 	s := &env{
 		t: t, atomic: mocks.NewMockAtomic(c), sources: mocks.NewMockSources(c),
 		validations: mocks.NewMockSourceValidations(c), changes: mocks.NewMockSourceChanges(c),
+		files: mocks.NewMockSourceFiles(c), parts: mocks.NewMockFileParts(c),
 		connections: mocks.NewMockConnections(c), workspaces: mocks.NewMockWorkspaces(c),
 		jobs: mocks.NewMockJobs(c), sheets: mocks.NewMockSheets(c), warehouse: mocks.NewMockWarehouse(c),
 		ctx: t.Context(), types: []source.Type{people},
@@ -135,11 +138,12 @@ func newEnv(t *testing.T) *env {
 		if by.Workspace != "acme" {
 			t.Errorf("the quotas of %s were asked for", by.Workspace)
 		}
-		return quota.Limits{Amounts: quota.Amounts{Sources: 1}}, nil
+		return quota.Limits{Amounts: quota.Amounts{Sources: 1, StorageBytes: 1000}}, nil
 	}
 	s.Service = sources.NewService(
 		s.atomic,
-		ports.SourceStores{Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes},
+		ports.SourceStores{Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes,
+			SourceFiles: s.files},
 		sources.Deps{
 			Connections:    s.connections,
 			Workspaces:     s.workspaces,
@@ -152,7 +156,9 @@ func newEnv(t *testing.T) *env {
 			Limits: sources.Limits{
 				Previews: connection.PreviewLimits{WorkspacePerMinute: 1, TargetPerHour: 1}, Refresh: time.Minute,
 			},
-			Quotas: quotas,
+			Quotas:    quotas,
+			Sealer:    reversed{},
+			FileParts: s.parts,
 		},
 	)
 	s.usage = mocks.NewMockUsage(c)
@@ -167,7 +173,7 @@ func (s *env) expectAtomic() {
 		gomock.Any()).DoAndReturn(func(_ context.Context, fn func(ports.Stores) error) error {
 		return fn(ports.Stores{
 			SourceStores: ports.SourceStores{
-				Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes,
+				Sources: s.sources, SourceValidations: s.validations, SourceChanges: s.changes, SourceFiles: s.files,
 			},
 			ConnectionStores: ports.ConnectionStores{Connections: s.connections},
 			Jobs:             s.jobs,

@@ -140,6 +140,9 @@ func (s *Service) showSheet(
 	}
 	offer := s.deps.Offers(by.Org)
 	target := ports.SheetTarget{Location: location.Sheet, Egress: offer.Egress, Offer: offer.Sheets}
+	if target.Stored, err = s.stored(ctx, by.Workspace, location.Sheet); err != nil {
+		return source.Sheet{}, "", err
+	}
 	accountID, err = s.withAccount(ctx, by, location, func(ctx context.Context,
 		credential connection.Credential) (err error) {
 		target.Account = credential

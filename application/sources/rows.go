@@ -143,7 +143,11 @@ func (s *Service) readSheetRows(
 		Limit: r.readLimit()}
 	target := ports.SheetTarget{Location: src.Location.Sheet, Egress: offer.Egress, Offer: offer.Sheets,
 		Within: offer.Rows.Seconds}
-	_, err := s.withAccount(ctx, by, src.Location, func(ctx context.Context, credential connection.Credential) error {
+	var err error
+	if target.Stored, err = s.stored(ctx, by.Workspace, src.Location.Sheet); err != nil {
+		return err
+	}
+	_, err = s.withAccount(ctx, by, src.Location, func(ctx context.Context, credential connection.Credential) error {
 		target.Account, r.ctx = credential, ctx
 		return s.deps.Sheets.Rows(ctx, by.Workspace, target, q, r.addBatch)
 	})

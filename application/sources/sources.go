@@ -39,6 +39,7 @@ type Service struct {
 	sources     ports.Sources
 	validations ports.SourceValidations
 	changes     ports.SourceChanges
+	files       ports.SourceFiles
 	deps        Deps
 }
 
@@ -54,6 +55,8 @@ type Deps struct {
 	Notes          ports.Notes
 	Limits         Limits
 	Quotas         ports.Quotas
+	Sealer         ports.Sealer    // of the keys of uploaded files
+	FileParts      ports.FileParts // nil if files cannot be uploaded
 }
 
 // Limits bound the requests of callers.
@@ -65,7 +68,8 @@ type Limits struct {
 // NewService returns the use cases on these stores.
 func NewService(atomic ports.Atomic, s ports.SourceStores, d Deps) *Service {
 	return &Service{
-		atomic: atomic, sources: s.Sources, validations: s.SourceValidations, changes: s.SourceChanges, deps: d,
+		atomic: atomic, sources: s.Sources, validations: s.SourceValidations, changes: s.SourceChanges,
+		files: s.SourceFiles, deps: d,
 	}
 }
 
@@ -200,6 +204,9 @@ func (s *Service) Attach(
 	}
 	err = s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		if err := lockConnection(ctx, tx, by, r.Location.Connection); err != nil {
+			return err
+		}
+		if err := lockFile(ctx, tx, by, r.Location.Sheet); err != nil {
 			return err
 		}
 		var created *source.Source

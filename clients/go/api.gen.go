@@ -73,6 +73,10 @@ const (
 	CodeErasureNotFound                Code = "erasure_not_found"                // Erasure not found
 	CodeFeedbackKindMismatch           Code = "feedback_kind_mismatch"           // Another kind of feedback
 	CodeFeedbackLimitReached           Code = "feedback_limit_reached"           // Too much different feedback
+	CodeFileForbidden                  Code = "file_forbidden"                   // File forbidden
+	CodeFileInUse                      Code = "file_in_use"                      // File in use
+	CodeFileLimitReached               Code = "file_limit_reached"               // File limit reached
+	CodeFileNotFound                   Code = "file_not_found"                   // File not found
 	CodeFileTooLarge                   Code = "file_too_large"                   // File too large
 	CodeFolderForbidden                Code = "folder_forbidden"                 // Not allowed on this folder
 	CodeFolderTooLarge                 Code = "folder_too_large"                 // Folder too large
@@ -103,6 +107,7 @@ const (
 	CodeInvalidItemConfig              Code = "invalid_item_config"              // Invalid configuration
 	CodeInvalidLimit                   Code = "invalid_limit"                    // Invalid limit
 	CodeInvalidParameter               Code = "invalid_parameter"                // Invalid parameter
+	CodeInvalidRange                   Code = "invalid_range"                    // Invalid range
 	CodeInvalidVariables               Code = "invalid_variables"                // Invalid variables
 	CodeInvitationEmailMismatch        Code = "invitation_email_mismatch"        // Invitation for another address
 	CodeInvitationExpired              Code = "invitation_expired"               // Invitation expired
@@ -136,6 +141,7 @@ const (
 	CodeNotFound                       Code = "not_found"                        // Not found
 	CodeNotInTrial                     Code = "not_in_trial"                     // Not in a trial
 	CodeNotSourceOwner                 Code = "not_source_owner"                 // Not the owner of the data source
+	CodeOffsetMismatch                 Code = "offset_mismatch"                  // Offset mismatch
 	CodeOnlyOwner                      Code = "only_owner"                       // Only owner
 	CodeOperatorByRules                Code = "operator_by_rules"                // Operator by claim rules
 	CodeOriginNotAllowed               Code = "origin_not_allowed"               // Site not allowed
@@ -243,6 +249,7 @@ const (
 	CodeUnsupportedFormat              Code = "unsupported_format"               // Unsupported format
 	CodeUnsupportedMediaType           Code = "unsupported_media_type"           // Unsupported media type
 	CodeUnsupportedSyntax              Code = "unsupported_syntax"               // Unsupported syntax
+	CodeUploadsNotConfigured           Code = "uploads_not_configured"           // Uploads not configured
 	CodeUpstreamFailed                 Code = "upstream_failed"                  // Upstream failed
 	CodeUpstreamTimeout                Code = "upstream_timeout"                 // Upstream timed out
 	CodeURLNotAllowed                  Code = "url_not_allowed"                  // URL not allowed
@@ -2583,6 +2590,18 @@ type FieldError struct {
 	// Stable code. `x-field-codes` in this document lists all of them.
 	Code   string `json:"code"`
 	Detail string `json:"detail"`
+}
+
+// FileDeletedData is a type of the API. The data of file.deleted: An uploaded file was deleted.
+type FileDeletedData struct {
+	Name string `json:"name"`
+}
+
+// FileUploadedData is a type of the API. The data of file.uploaded: An uploaded file got its first or next
+// content.
+type FileUploadedData struct {
+	Bytes    int64 `json:"bytes"`
+	Replaced bool  `json:"replaced"`
 }
 
 // FolderShare is a type of the API.
@@ -5595,6 +5614,42 @@ type SourceFieldValidation struct {
 	First []SourceFailedValue `json:"first"`
 }
 
+// SourceFile is a type of the API.
+type SourceFile struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+	// The `url` in the location of a data source that reads the file.
+	URL string `json:"url"`
+	// Bytes of the content that data sources read. `null` until it is complete for the first time.
+	Size *int64 `json:"size"`
+	// The upload in progress of the first or the next content. `null` if there is none.
+	Upload    *SourceFileUpload `json:"upload"`
+	OwnerID   string            `json:"owner_id"`
+	CreatedAt time.Time         `json:"created_at"`
+	UpdatedAt time.Time         `json:"updated_at"`
+}
+
+// SourceFileCreate is a type of the API.
+type SourceFileCreate struct {
+	Name string `json:"name"`
+	// Bytes that the content will have.
+	Size int64 `json:"size"`
+}
+
+// SourceFileList is a type of the API.
+type SourceFileList struct {
+	Data       []SourceFile `json:"data"`
+	NextCursor *string      `json:"next_cursor"`
+}
+
+// SourceFileUpload is a type of the API.
+type SourceFileUpload struct {
+	// Bytes that the content will have.
+	Size int64 `json:"size"`
+	// Bytes that were received. The next part begins here.
+	Received int64 `json:"received"`
+}
+
 // SourceInvalidValue is a type of the API.
 type SourceInvalidValue struct {
 	// Number of the row: in its file, or among the rows that were read of a table.
@@ -6963,6 +7018,8 @@ const (
 	EventTypeEmbedTokenDeleted                 = "embed_token.deleted"
 	EventTypeEmbedTokenRotated                 = "embed_token.rotated"
 	EventTypeEmbedTokenUpdated                 = "embed_token.updated"
+	EventTypeFileDeleted                       = "file.deleted"
+	EventTypeFileUploaded                      = "file.uploaded"
 	EventTypeFolderShareCreated                = "folder_share.created"
 	EventTypeFolderShareDeleted                = "folder_share.deleted"
 	EventTypeFolderShareUpdated                = "folder_share.updated"
@@ -7177,6 +7234,10 @@ func (e *Event) Typed() (any, error) {
 		data = new(EmbedTokenRotatedData)
 	case EventTypeEmbedTokenUpdated:
 		data = new(EmbedTokenUpdatedData)
+	case EventTypeFileDeleted:
+		data = new(FileDeletedData)
+	case EventTypeFileUploaded:
+		data = new(FileUploadedData)
 	case EventTypeFolderShareCreated:
 		data = new(FolderShareCreatedData)
 	case EventTypeFolderShareDeleted:
@@ -7562,6 +7623,7 @@ func newConnectionsService(c *Client) *ConnectionsService {
 type DataSourcesService struct {
 	client  *Client
 	Changes *DataSourcesChangesService
+	Files   *DataSourcesFilesService
 	Jobs    *DataSourcesJobsService
 	Types   *DataSourcesTypesService
 }
@@ -7569,6 +7631,7 @@ type DataSourcesService struct {
 func newDataSourcesService(c *Client) *DataSourcesService {
 	return &DataSourcesService{client: c,
 		Changes: newDataSourcesChangesService(c),
+		Files:   newDataSourcesFilesService(c),
 		Jobs:    newDataSourcesJobsService(c),
 		Types:   newDataSourcesTypesService(c),
 	}
@@ -7581,6 +7644,15 @@ type DataSourcesChangesService struct {
 
 func newDataSourcesChangesService(c *Client) *DataSourcesChangesService {
 	return &DataSourcesChangesService{client: c}
+}
+
+// DataSourcesFilesService has the calls of dataSources.files.
+type DataSourcesFilesService struct {
+	client *Client
+}
+
+func newDataSourcesFilesService(c *Client) *DataSourcesFilesService {
+	return &DataSourcesFilesService{client: c}
 }
 
 // DataSourcesJobsService has the calls of dataSources.jobs.
@@ -9001,6 +9073,7 @@ func (s *DataSourcesService) Map(ctx context.Context, sourceID string, body Sour
 //
 // - the URL of a Google Sheet
 // - an https URL of an .xlsx, .ods, .csv or .tsv file
+// - `file:` and the id of an uploaded file
 // - if the organisation offers files, `file:` and the name of a file in the folder `sheets` of the server's data
 // directory
 //
@@ -9186,6 +9259,51 @@ func (s *DataSourcesChangesService) List(ctx context.Context, sourceID string, q
 // ListPage returns one page of List: set Cursor for those after the first.
 func (s *DataSourcesChangesService) ListPage(ctx context.Context, sourceID string, query DataSourcesChangesListQuery, opts ...Option) (*SourceChangesList, error) {
 	return send[SourceChangesList](ctx, s.client, &call{name: "dataSources.changes.list", method: "GET", path: []string{"/api/datasources/", sourceID, "/changes"}, query: query.values()}, opts)
+}
+
+// Create: Upload a file.
+//
+// Requires the member role in the workspace. Send the file as `application/octet-stream`, with its `name` in the
+// query, if it has at most 8 MiB. For a larger file, up to 64 MiB, send its name and size as JSON, and then its
+// content in parts. A data source reads it with the location `{"url": "file:<id>"}`. An upload that receives
+// nothing for a day is removed. Sizes count toward `storage_bytes`.
+//
+// Errors: file_limit_reached, file_too_large, invalid_fields, invalid_range, plan_limit_reached, quota_exceeded,
+// scope_required, source_forbidden, uploads_not_configured; and those that every call can have.
+func (s *DataSourcesFilesService) Create(ctx context.Context, body SourceFileCreate, query DataSourcesFilesCreateQuery, opts ...Option) (*SourceFile, error) {
+	return send[SourceFile](ctx, s.client, &call{name: "dataSources.files.create", method: "POST", path: []string{"/api/datasources/files"}, body: body, keyed: true, query: query.values()}, opts)
+}
+
+// Delete: Delete an uploaded file.
+//
+// Requires the admin role in the workspace, unless the caller created the file.
+//
+// Errors: file_forbidden, file_in_use, file_not_found, scope_required; and those that every call can have.
+func (s *DataSourcesFilesService) Delete(ctx context.Context, fileID string, opts ...Option) error {
+	return sendOnly(ctx, s.client, &call{name: "dataSources.files.delete", method: "DELETE", path: []string{"/api/datasources/files/", fileID}}, opts)
+}
+
+// Get: Get an uploaded file.
+//
+// Requires the viewer role in the workspace. During an upload, `upload` has the received bytes.
+//
+// Errors: file_not_found, scope_required; and those that every call can have.
+func (s *DataSourcesFilesService) Get(ctx context.Context, fileID string, opts ...Option) (*SourceFile, error) {
+	return send[SourceFile](ctx, s.client, &call{name: "dataSources.files.get", method: "GET", path: []string{"/api/datasources/files/", fileID}}, opts)
+}
+
+// List: List uploaded files.
+//
+// Requires the viewer role in the workspace. Returns the uploaded files, newest first.
+//
+// Errors: scope_required; and those that every call can have.
+func (s *DataSourcesFilesService) List(ctx context.Context, query DataSourcesFilesListQuery, opts ...Option) iter.Seq2[SourceFile, error] {
+	return list[SourceFile](ctx, s.client, &call{name: "dataSources.files.list", method: "GET", path: []string{"/api/datasources/files"}, query: query.values()}, opts)
+}
+
+// ListPage returns one page of List: set Cursor for those after the first.
+func (s *DataSourcesFilesService) ListPage(ctx context.Context, query DataSourcesFilesListQuery, opts ...Option) (*SourceFileList, error) {
+	return send[SourceFileList](ctx, s.client, &call{name: "dataSources.files.list", method: "GET", path: []string{"/api/datasources/files"}, query: query.values()}, opts)
 }
 
 // List: List a data source's jobs.
@@ -11900,6 +12018,33 @@ type DataSourcesChangesListQuery struct {
 }
 
 func (q DataSourcesChangesListQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "limit", q.Limit)
+	addValue(v, "cursor", q.Cursor)
+	return v
+}
+
+// DataSourcesFilesCreateQuery is the query of DataSourcesFilesService.Create. The zero value of a field is not sent.
+type DataSourcesFilesCreateQuery struct {
+	// The name of a file that is sent as bytes.
+	Name string
+}
+
+func (q DataSourcesFilesCreateQuery) values() url.Values {
+	v := url.Values{}
+	addValue(v, "name", q.Name)
+	return v
+}
+
+// DataSourcesFilesListQuery is the query of DataSourcesFilesService.List. The zero value of a field is not sent.
+type DataSourcesFilesListQuery struct {
+	// Maximum number of items to return.
+	Limit int64
+	// Cursor is the NextCursor of the page before.
+	Cursor string
+}
+
+func (q DataSourcesFilesListQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "limit", q.Limit)
 	addValue(v, "cursor", q.Cursor)

@@ -21,11 +21,11 @@ import (
 	"github.com/atrium-hq/atrium/domain/secret"
 )
 
-// A backup contains the database, and the folders of files that people put into the data directory. It does not
-// contain the key file: a stolen backup must not reveal sealed secrets.
+// A backup contains the database, and the folders of files that people put into the data directory or have uploaded. It
+// does not contain the key file: a stolen backup must not reveal sealed secrets.
 const databaseInBackup = "atrium.db"
 
-func foldersInBackup() []string { return []string{"sheets", "warehouses"} }
+func foldersInBackup() []string { return []string{"sheets", "warehouses", "files"} }
 
 type backupCommand struct {
 	File string `arg:"" help:"File to write. It must not exist yet." type:"path"`
@@ -106,7 +106,10 @@ func writeBackup(ctx context.Context, out io.Writer, c configs.Config, db *sqlst
 			if err != nil {
 				return err
 			}
-			return addFile(archive, path, filepath.ToSlash(name))
+			if err := addFile(archive, path, filepath.ToSlash(name)); !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil // it was removed since
 		})
 		if err != nil {
 			return err

@@ -48,8 +48,8 @@ func run(args, environ []string, stdout, stderr io.Writer) int {
 		cancel()
 	}()
 
-	if len(args) == 3 && args[0] == node.ChildCommand {
-		return serveChild(args[1], args[2]) //nolint:gosec // there are three
+	if len(args) == 4 && args[0] == node.ChildCommand {
+		return serveChild(args[1], args[2], args[3]) //nolint:gosec // there are four
 	}
 	var line commandLine
 	parser, err := kong.New(&line, kong.Name("atrium"), kong.Writers(stdout, stderr), kong.UsageOnError(),

@@ -24,7 +24,7 @@ func AudienceOf(kind string) Audience {
 	switch noun {
 	case "prompt_template", "chat_template", "chat_workflow": // not prompt_version, which names drafts
 		return Viewers
-	case "workspace", "member", "subscription", "invoice":
+	case "workspace", "member", "subscription", "invoice", "file":
 		return Everyone
 	case "connection", "source":
 		if !slices.Contains(reads, kind) {

@@ -56,6 +56,8 @@ var subjects = map[string]string{
 	"embed_token.deleted":                 "embed_token",
 	"embed_token.rotated":                 "embed_token",
 	"embed_token.updated":                 "embed_token",
+	"file.deleted":                        "file",
+	"file.uploaded":                       "file",
 	"folder_share.created":                "folder_share",
 	"folder_share.deleted":                "folder_share",
 	"folder_share.updated":                "folder_share",

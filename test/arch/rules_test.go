@@ -221,6 +221,7 @@ var unscoped = map[string]string{
 	"SandboxPayer.Authenticate":           "as GatewayCustomers.CreateCustomer",
 	"PresenceSignals.Listen":              "a node serves every org; each signal names its own",
 	"StreamSeats.Keep":                    "a node serves every org",
+	"FileParts.Sweep":                     "its function gets the workspace of each file",
 	"Tickets.Add":                         "session.Ticket names its org",
 	"OpenIDClient.Begin":                  "the issuer that it is given is that of one org",
 	"OpenIDClient.Finish":                 "as OpenIDClient.Begin",

@@ -141,6 +141,11 @@ var examples = map[string]example{
 	"detachSource": {make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.attach(t, h.owner)}}
 	}},
+	// Servers on PostgreSQL take no uploads.
+	"createFile":     {answers: 409, make: plainly(object{"name": "people.csv", "size": 1}).make},
+	"getFile":        withFile(nil),
+	"deleteFile":     withFile(nil),
+	"putFileContent": {answers: 409, make: withFile("x", asBytes).make},
 	"getUsage": {make: func(*testing.T, *testWorkspace, *testCaller) target {
 		return target{query: "?feature=messages"}
 	}},

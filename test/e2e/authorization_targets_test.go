@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/source"
+	"github.com/atrium-hq/atrium/ports"
+	"github.com/atrium-hq/atrium/test/support/require"
 )
 
 // example makes requests of one operation that succeed for every caller with the permission.
@@ -54,6 +57,33 @@ func withMember(body any) example {
 	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
 		return target{ids: []string{h.workspace, h.program(t, "viewer").id}, body: body}
 	}}
+}
+
+// withFile is an example on a new uploaded file.
+func withFile(body any, headers ...string) example {
+	return example{make: func(t *testing.T, h *testWorkspace, _ *testCaller) target {
+		return target{ids: []string{h.upload(t)}, body: body, headers: headers}
+	}}
+}
+
+// upload returns the id of a new file of the workspace, which waits for its content. Where the server takes no
+// uploads, it is written into the database.
+func (h *testWorkspace) upload(t *testing.T) (id string) {
+	t.Helper()
+	if a := h.owner.do(t, "POST", uploads, object{"name": "people.csv", "size": 1}, onRed); a.status == 201 {
+		return a.at("id")
+	}
+	err := h.provisions(t.Context(), "red", func(s ports.Stores, by identity.Actor, _ *identity.Org) error {
+		by.Workspace = identity.WorkspaceID(h.workspace)
+		f, err := source.NewFile(by, "people.csv", 1)
+		if err != nil {
+			return err
+		}
+		f.Key, id = []byte{}, string(f.ID)
+		return s.SourceFiles.Add(t.Context(), by, f)
+	})
+	require.NoError(t, err)
+	return id
 }
 
 // ofTemplate is an example on the prompt template of the workspace, or below it.

@@ -29,7 +29,7 @@ func TestTheProgramIsItsOwnChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	require.NoError(t, db.Close())
-	runner, err := confine.New(confine.DefaultLimits(), 2, binary, "probe-worker", folder, folder)
+	runner, err := confine.New(confine.DefaultLimits(), 2, binary, "probe-worker", folder, folder, folder)
 	require.NoError(t, err)
 	defer runner.Close()
 	w := warehouse.NewConfined(runner.Run, runner.Stream)

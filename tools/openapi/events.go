@@ -28,6 +28,7 @@ var subjectIDs = map[string]string{ //nolint:gosec // none of these ids is a sec
 	"connection":       "con_01jb4rqnx8j2m5p9s3v7x0b4d6",
 	"data_source":      "src_01jb4rqnx9k3n6q0t4w8y1c5e7",
 	"embed_token":      "etok_01jb4rqnxam4p7r1v5x9z2d6f8",
+	"file":             "file_01jb4rqnx1e0g8w5t2m7k4y6zc",
 	"folder_share":     "pfsh_01jb4rqnx1f3v9c3k3m6zt8n5e",
 	"group":            "grp_01jb4rqnxbn5q8s2w6y0a3e7g9",
 	"invitation":       "inv_01jb4rqnx1f8r3w6y0b2d5g7j9",

@@ -5845,6 +5845,49 @@ type SourceFieldValidation struct {
 	WrongType int `json:"wrong_type"`
 }
 
+// SourceFile defines model for SourceFile.
+type SourceFile struct {
+	CreatedAt Time `json:"created_at"`
+
+	// ID Examples: file_01jb4rqnx1e0g8w5t2m7k4y6zc
+	ID      string `json:"id"`
+	Name    string `json:"name"`
+	OwnerID string `json:"owner_id"`
+
+	// Size Bytes of the content that data sources read. `null` until it is complete for the first time.
+	Size      nullable.Nullable[int64] `json:"size"`
+	UpdatedAt Time                     `json:"updated_at"`
+
+	// Upload The upload in progress of the first or the next content. `null` if there is none.
+	Upload nullable.Nullable[SourceFileUpload] `json:"upload"`
+
+	// URL The `url` in the location of a data source that reads the file.
+	URL string `json:"url"`
+}
+
+// SourceFileCreate defines model for SourceFileCreate.
+type SourceFileCreate struct {
+	Name string `json:"name"`
+
+	// Size Bytes that the content will have.
+	Size int64 `json:"size"`
+}
+
+// SourceFileList defines model for SourceFileList.
+type SourceFileList struct {
+	Data       []SourceFile              `json:"data"`
+	NextCursor nullable.Nullable[string] `json:"next_cursor"`
+}
+
+// SourceFileUpload defines model for SourceFileUpload.
+type SourceFileUpload struct {
+	// Received Bytes that were received. The next part begins here.
+	Received int64 `json:"received"`
+
+	// Size Bytes that the content will have.
+	Size int64 `json:"size"`
+}
+
 // SourceInvalidValue defines model for SourceInvalidValue.
 type SourceInvalidValue struct {
 	// Code `ambiguous`: a date or number with several meanings, and nothing in the column shows which. `missing`: a required field is empty.

@@ -109,9 +109,11 @@ type Call struct {
 	Query     url.Values      // checked against the contract
 	Payload   []byte          // the body, checked against the contract
 
-	// packed is the media type for a body that has to be unpacked, which needs much more memory; empty for none.
-	packed string
-	unpack func(media string, body []byte) ([]byte, error) // returns a packed body as JSON; nil if none can be
+	// packed is the media type for a body that is not checked: one that has to be unpacked, which needs much more
+	// memory, or bytes; empty for none.
+	packed     string
+	takesBytes bool
+	unpack     func(media string, body []byte) ([]byte, error) // returns a packed body as JSON; nil if none can be
 
 	workspaceOptional bool // the operation needs no workspace, or its path names one
 

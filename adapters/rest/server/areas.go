@@ -137,7 +137,7 @@ func (a *API) checkKind(op *openapi.Operation, k Kind) error {
 		if op.TakesHeader("Idempotency-Key") {
 			return fmt.Errorf("rest: %s is a query, but has an Idempotency-Key in openapi.yaml", op.ID)
 		}
-	case Outbound, DryRunnable:
+	case Outbound, DryRunnable, Uploading:
 		isOutbound = true
 	case Probing:
 		isOutbound, isStream = true, true

@@ -61,6 +61,9 @@ type Unpacking struct {
 	Unpack func(media string, body []byte) ([]byte, error)
 }
 
+// Uploading is an outbound operation whose body can be bytes, which Call.RawBody returns.
+type Uploading struct{ Outbound }
+
 func (q Query) stages(a *API, op *openapi.Operation) stages   { return a.ordinary(op, q.perform) }
 func (c Command) stages(a *API, op *openapi.Operation) stages { return a.ordinary(op, c.perform) }
 
@@ -70,6 +73,12 @@ func (d DryRunnable) stages(a *API, op *openapi.Operation) stages { return a.ord
 func (u Unpacking) stages(a *API, op *openapi.Operation) stages {
 	s := a.ordinary(op, u.perform)
 	s.begin = func(r *Call) { r.unpack = u.Unpack }
+	return s
+}
+
+func (u Uploading) stages(a *API, op *openapi.Operation) stages {
+	s := a.ordinary(op, u.perform)
+	s.begin = func(r *Call) { r.takesBytes = true }
 	return s
 }
 
@@ -188,6 +197,9 @@ func (d DryRunnable) perform(r *Call) (answer ports.Answer, isReplay bool, err e
 	}
 	return d.Outbound.perform(r)
 }
+
+// RawBody returns the body if it has another media type than JSON. ok is false for JSON.
+func (r *Call) RawBody() (body []byte, ok bool) { return r.Payload, r.packed != "" }
 
 // Respond returns the command for an outbound operation whose effect is already stored: only its response is left.
 func Respond(out Reply) Command {

@@ -107,7 +107,7 @@ func (r *Call) parse() error {
 	if media == formType {
 		r.Payload = formAsJSON(r.Payload)
 	}
-	if r.unpack != nil && media != JSONType {
+	if (r.unpack != nil || r.takesBytes) && media != JSONType {
 		r.packed = media
 		return nil
 	}

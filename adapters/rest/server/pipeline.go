@@ -13,8 +13,8 @@ import (
 	"github.com/atrium-hq/atrium/ports"
 )
 
-// Kind is how an operation's requests run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Outbound, DryRunnable,
-// Probing, Streaming, Anonymous, PublicQuery, Signed, Redirecting, Page or Protocol.
+// Kind is how an operation's requests run: Query, CachedQuery, ReaderQuery, Command, Unpacking, Uploading, Outbound,
+// DryRunnable, Probing, Streaming, Anonymous, PublicQuery, Signed, Redirecting, Page or Protocol.
 type Kind interface {
 	stages(a *API, op *openapi.Operation) stages
 }

@@ -7,7 +7,7 @@ import "github.com/atrium-hq/atrium/adapters/rest/server"
 func Area() server.Area { return server.Area{Name: "sources", Operations: sourceOperations()} }
 
 func sourceOperations() []server.Operation {
-	const one = "/api/datasources/{source_id}"
+	const one, file = "/api/datasources/{source_id}", "/api/datasources/files/{file_id}"
 	return []server.Operation{
 		server.Get("/api/datasources", server.CachedQuery(listSources)),
 		server.Post("/api/datasources", server.Outbound(attachSource)),
@@ -15,6 +15,11 @@ func sourceOperations() []server.Operation {
 		server.Get("/api/datasources/sheet-preview", server.Query(previewSheet)),
 		server.Get("/api/datasources/warehouse-preview", server.Query(previewWarehouse)),
 		server.Post("/api/datasources/transform-preview", server.Query(previewTransforms)),
+		server.Get("/api/datasources/files", server.Query(listFiles)),
+		server.Post("/api/datasources/files", server.Uploading{Outbound: createFile}),
+		server.Get(file, server.Query(getFile)),
+		server.Delete(file, server.Command(deleteFile)),
+		server.Put(file+"/content", server.Uploading{Outbound: putFileContent}),
 		server.Get(one, server.CachedQuery(getSource)),
 		server.Patch(one, server.Command(updateSource)),
 		server.Delete(one, server.Command(detachSource)),

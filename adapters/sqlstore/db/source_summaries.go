@@ -8,9 +8,12 @@ import (
 
 // SourcesOnConnections selects the rows of the sources of a workspace that read through a connection. Lists of
 // connections have them, too.
-const SourcesOnConnections = `SELECT t.id, t.workspace_id, t.owner_id, t.name, t.connection_id, t.paused, t.failed,
+const SourcesOnConnections = SourcesOfWorkspace + ` AND t.connection_id <> ''`
+
+// SourcesOfWorkspace selects the rows of all sources of a workspace.
+const SourcesOfWorkspace = `SELECT t.id, t.workspace_id, t.owner_id, t.name, t.connection_id, t.paused, t.failed,
 	t.failure_transient, t.failures, t.mapping <> '[]' AS is_mapped, t.drift_level
-	FROM sources t WHERE t.workspace_id = ? AND t.connection_id <> ''`
+	FROM sources t WHERE t.workspace_id = ?`
 
 // PackedSourceSummaries packs the rows of SourcesOnConnections.
 var PackedSourceSummaries = NewPackedList[SourceSummaryRow]()

@@ -31,7 +31,8 @@ func (s *Usage) Amounts(ctx context.Context, ws identity.WorkspaceID, now time.T
 		SELECT u.prompt_templates + p.prompt_templates AS prompt_templates,
 			u.prompt_versions + p.prompt_versions AS prompt_versions,
 			u.chat_templates + p.chat_templates AS chat_templates,
-			u.storage_bytes + p.storage_bytes AS storage_bytes, u.connections, u.sources,
+			u.storage_bytes + p.storage_bytes + (SELECT CAST(COALESCE(SUM(f.size + f.pending_size), 0) AS BIGINT)
+				FROM source_files f WHERE f.workspace_id = u.workspace_id) AS storage_bytes, u.connections, u.sources,
 			u.members + (SELECT COUNT(*) FROM invitations i WHERE i.workspace_id = u.workspace_id AND i.open
 				AND i.expires_at > ?) AS members,
 			(SELECT CAST(COALESCE(SUM(c.streams), 0) AS BIGINT) FROM stream_counts c

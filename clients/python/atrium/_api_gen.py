@@ -69,6 +69,10 @@ Code = Union[
         "erasure_not_found",
         "feedback_kind_mismatch",
         "feedback_limit_reached",
+        "file_forbidden",
+        "file_in_use",
+        "file_limit_reached",
+        "file_not_found",
         "file_too_large",
         "folder_forbidden",
         "folder_too_large",
@@ -99,6 +103,7 @@ Code = Union[
         "invalid_item_config",
         "invalid_limit",
         "invalid_parameter",
+        "invalid_range",
         "invalid_variables",
         "invitation_email_mismatch",
         "invitation_expired",
@@ -132,6 +137,7 @@ Code = Union[
         "not_found",
         "not_in_trial",
         "not_source_owner",
+        "offset_mismatch",
         "only_owner",
         "operator_by_rules",
         "origin_not_allowed",
@@ -239,6 +245,7 @@ Code = Union[
         "unsupported_format",
         "unsupported_media_type",
         "unsupported_syntax",
+        "uploads_not_configured",
         "upstream_failed",
         "upstream_timeout",
         "url_not_allowed",
@@ -3437,6 +3444,23 @@ class FieldError(TypedDict):
     """Stable code. `x-field-codes` in this document lists all of them."""
 
     detail: str
+    """"""
+
+
+class FileDeletedData(TypedDict):
+    """The data of file.deleted: An uploaded file was deleted."""
+
+    name: str
+    """"""
+
+
+class FileUploadedData(TypedDict):
+    """The data of file.uploaded: An uploaded file got its first or next content."""
+
+    bytes: int
+    """"""
+
+    replaced: bool
     """"""
 
 
@@ -7841,6 +7865,64 @@ class SourceFieldValidation(TypedDict):
     """The first values that fail."""
 
 
+class SourceFile(TypedDict):
+    """A type of the API."""
+
+    id: str
+    """"""
+
+    name: str
+    """"""
+
+    url: str
+    """The `url` in the location of a data source that reads the file."""
+
+    size: Optional[int]
+    """Bytes of the content that data sources read. `null` until it is complete for the first time."""
+
+    upload: Optional[SourceFileUpload]
+    """The upload in progress of the first or the next content. `null` if there is none."""
+
+    owner_id: str
+    """"""
+
+    created_at: str
+    """"""
+
+    updated_at: str
+    """"""
+
+
+class SourceFileCreate(TypedDict):
+    """A type of the API."""
+
+    name: str
+    """"""
+
+    size: int
+    """Bytes that the content will have."""
+
+
+class SourceFileList(TypedDict):
+    """A type of the API."""
+
+    data: List[SourceFile]
+    """"""
+
+    next_cursor: Optional[str]
+    """"""
+
+
+class SourceFileUpload(TypedDict):
+    """A type of the API."""
+
+    size: int
+    """Bytes that the content will have."""
+
+    received: int
+    """Bytes that were received. The next part begins here."""
+
+
 class SourceInvalidValue(TypedDict):
     """A type of the API."""
 
@@ -10319,6 +10401,20 @@ class EmbedTokenUpdatedEvent(_EventBase):
     data: EmbedTokenUpdatedData
 
 
+class FileDeletedEvent(_EventBase):
+    """An event of the type file.deleted."""
+
+    type: Literal["file.deleted"]
+    data: FileDeletedData
+
+
+class FileUploadedEvent(_EventBase):
+    """An event of the type file.uploaded."""
+
+    type: Literal["file.uploaded"]
+    data: FileUploadedData
+
+
 class FolderShareCreatedEvent(_EventBase):
     """An event of the type folder_share.created."""
 
@@ -11147,6 +11243,8 @@ KnownEvent = Union[
     EmbedTokenDeletedEvent,
     EmbedTokenRotatedEvent,
     EmbedTokenUpdatedEvent,
+    FileDeletedEvent,
+    FileUploadedEvent,
     FolderShareCreatedEvent,
     FolderShareDeletedEvent,
     FolderShareUpdatedEvent,
@@ -14669,6 +14767,73 @@ class DataSourcesJobsResource(Resource):
         return cast("Pages[SourceJob, SourceJobList]", self._caller.pages("dataSources.jobs.list", "GET", path("/api/datasources/{}/jobs", source_id), query={"limit": limit, "cursor": cursor}, options=options))
 
 
+class DataSourcesFilesResource(Resource):
+    """The calls of data_sources.files."""
+
+    def create(
+        self,
+        body: SourceFileCreate,
+        *,
+        name: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> SourceFile:
+        """Upload a file.
+
+        Requires the member role in the workspace. Send the file as `application/octet-stream`, with its
+        `name` in the query, if it has at most 8 MiB. For a larger file, up to 64 MiB, send its name and
+        size as JSON, and then its content in parts. A data source reads it with the location `{"url":
+        "file:<id>"}`. An upload that receives nothing for a day is removed. Sizes count toward
+        `storage_bytes`.
+
+        Errors: file_limit_reached, file_too_large, invalid_fields, invalid_range, plan_limit_reached,
+        quota_exceeded, scope_required, source_forbidden, uploads_not_configured; and those that every
+        call can have.
+        """
+        return cast("SourceFile", self._caller.send("dataSources.files.create", "POST", path("/api/datasources/files"), body=body, query={"name": name}, keyed=True, options=options))
+
+    def delete(
+        self,
+        file_id: str,
+        **options: Unpack[Options],
+    ) -> None:
+        """Delete an uploaded file.
+
+        Requires the admin role in the workspace, unless the caller created the file.
+
+        Errors: file_forbidden, file_in_use, file_not_found, scope_required; and those that every call
+        can have.
+        """
+        self._caller.send("dataSources.files.delete", "DELETE", path("/api/datasources/files/{}", file_id), options=options)
+
+    def get(
+        self,
+        file_id: str,
+        **options: Unpack[Options],
+    ) -> SourceFile:
+        """Get an uploaded file.
+
+        Requires the viewer role in the workspace. During an upload, `upload` has the received bytes.
+
+        Errors: file_not_found, scope_required; and those that every call can have.
+        """
+        return cast("SourceFile", self._caller.send("dataSources.files.get", "GET", path("/api/datasources/files/{}", file_id), options=options))
+
+    def list(
+        self,
+        *,
+        limit: Optional[int] = None,
+        cursor: Optional[str] = None,
+        **options: Unpack[Options],
+    ) -> Pages[SourceFile, SourceFileList]:
+        """List uploaded files.
+
+        Requires the viewer role in the workspace. Returns the uploaded files, newest first.
+
+        Errors: scope_required; and those that every call can have.
+        """
+        return cast("Pages[SourceFile, SourceFileList]", self._caller.pages("dataSources.files.list", "GET", path("/api/datasources/files"), query={"limit": limit, "cursor": cursor}, options=options))
+
+
 class DataSourcesChangesResource(Resource):
     """The calls of data_sources.changes."""
 
@@ -14698,6 +14863,7 @@ class DataSourcesResource(Resource):
     def __init__(self, caller: Caller) -> None:
         super().__init__(caller)
         self.changes = DataSourcesChangesResource(caller)
+        self.files = DataSourcesFilesResource(caller)
         self.jobs = DataSourcesJobsResource(caller)
         self.types = DataSourcesTypesResource(caller)
 
@@ -14821,6 +14987,7 @@ class DataSourcesResource(Resource):
 
         - the URL of a Google Sheet
         - an https URL of an .xlsx, .ods, .csv or .tsv file
+        - `file:` and the id of an uploaded file
         - if the organisation offers files, `file:` and the name of a file in the folder `sheets` of the
         server's data directory
 

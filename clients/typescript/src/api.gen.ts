@@ -62,6 +62,10 @@ export type Code =
   | 'erasure_not_found'
   | 'feedback_kind_mismatch'
   | 'feedback_limit_reached'
+  | 'file_forbidden'
+  | 'file_in_use'
+  | 'file_limit_reached'
+  | 'file_not_found'
   | 'file_too_large'
   | 'folder_forbidden'
   | 'folder_too_large'
@@ -92,6 +96,7 @@ export type Code =
   | 'invalid_item_config'
   | 'invalid_limit'
   | 'invalid_parameter'
+  | 'invalid_range'
   | 'invalid_variables'
   | 'invitation_email_mismatch'
   | 'invitation_expired'
@@ -125,6 +130,7 @@ export type Code =
   | 'not_found'
   | 'not_in_trial'
   | 'not_source_owner'
+  | 'offset_mismatch'
   | 'only_owner'
   | 'operator_by_rules'
   | 'origin_not_allowed'
@@ -232,6 +238,7 @@ export type Code =
   | 'unsupported_format'
   | 'unsupported_media_type'
   | 'unsupported_syntax'
+  | 'uploads_not_configured'
   | 'upstream_failed'
   | 'upstream_timeout'
   | 'url_not_allowed'
@@ -2814,6 +2821,20 @@ export type FieldError = {
   code: string
   /**  */
   detail: string
+}
+
+/** The data of file.deleted: An uploaded file was deleted. */
+export type FileDeletedData = {
+  /**  */
+  name: string
+}
+
+/** The data of file.uploaded: An uploaded file got its first or next content. */
+export type FileUploadedData = {
+  /**  */
+  bytes: number
+  /**  */
+  replaced: boolean
 }
 
 /**  */
@@ -6295,6 +6316,50 @@ export type SourceFieldValidation = {
 }
 
 /**  */
+export type SourceFile = {
+  /**  */
+  id: string
+  /**  */
+  name: string
+  /** The `url` in the location of a data source that reads the file. */
+  url: string
+  /** Bytes of the content that data sources read. `null` until it is complete for the first time. */
+  size: number | null
+  /** The upload in progress of the first or the next content. `null` if there is none. */
+  upload: SourceFileUpload | null
+  /**  */
+  owner_id: string
+  /**  */
+  created_at: string
+  /**  */
+  updated_at: string
+}
+
+/**  */
+export type SourceFileCreate = {
+  /**  */
+  name: string
+  /** Bytes that the content will have. */
+  size: number
+}
+
+/**  */
+export type SourceFileList = {
+  /**  */
+  data: SourceFile[]
+  /**  */
+  next_cursor: string | null
+}
+
+/**  */
+export type SourceFileUpload = {
+  /** Bytes that the content will have. */
+  size: number
+  /** Bytes that were received. The next part begins here. */
+  received: number
+}
+
+/**  */
 export type SourceInvalidValue = {
   /** Number of the row: in its file, or among the rows that were read of a table. */
   row: number
@@ -7957,6 +8022,8 @@ export type EventData = {
   'embed_token.deleted': EmbedTokenDeletedData
   'embed_token.rotated': EmbedTokenRotatedData
   'embed_token.updated': EmbedTokenUpdatedData
+  'file.deleted': FileDeletedData
+  'file.uploaded': FileUploadedData
   'folder_share.created': FolderShareCreatedData
   'folder_share.deleted': FolderShareDeletedData
   'folder_share.updated': FolderShareUpdatedData
@@ -11288,6 +11355,67 @@ export class DataSourcesJobsResource extends Resource {
   }
 }
 
+/** The calls of dataSources.files. */
+export class DataSourcesFilesResource extends Resource {
+
+  /**
+   * Upload a file.
+   *
+   * Requires the member role in the workspace. Send the file as `application/octet-stream`, with its `name` in
+   * the query, if it has at most 8 MiB. For a larger file, up to 64 MiB, send its name and size as JSON, and
+   * then its content in parts. A data source reads it with the location `{"url": "file:<id>"}`. An upload that
+   * receives nothing for a day is removed. Sizes count toward `storage_bytes`.
+   *
+   * Errors: file_limit_reached, file_too_large, invalid_fields, invalid_range, plan_limit_reached,
+   * quota_exceeded, scope_required, source_forbidden, uploads_not_configured; and those that every call can
+   * have.
+   */
+  create(body: SourceFileCreate, query?: {
+      /** The name of a file that is sent as bytes. */
+      name?: string
+    }, options?: Options): Promise<SourceFile> {
+    return this.caller.send({ name: 'dataSources.files.create', method: 'POST', path: path`/api/datasources/files`, body, query, keyed: true }, options)
+  }
+
+  /**
+   * Delete an uploaded file.
+   *
+   * Requires the admin role in the workspace, unless the caller created the file.
+   *
+   * Errors: file_forbidden, file_in_use, file_not_found, scope_required; and those that every call can have.
+   */
+  delete(fileId: string, options?: Options): Promise<void> {
+    return this.caller.send({ name: 'dataSources.files.delete', method: 'DELETE', path: path`/api/datasources/files/${fileId}` }, options)
+  }
+
+  /**
+   * Get an uploaded file.
+   *
+   * Requires the viewer role in the workspace. During an upload, `upload` has the received bytes.
+   *
+   * Errors: file_not_found, scope_required; and those that every call can have.
+   */
+  get(fileId: string, options?: Options): Promise<SourceFile> {
+    return this.caller.send({ name: 'dataSources.files.get', method: 'GET', path: path`/api/datasources/files/${fileId}` }, options)
+  }
+
+  /**
+   * List uploaded files.
+   *
+   * Requires the viewer role in the workspace. Returns the uploaded files, newest first.
+   *
+   * Errors: scope_required; and those that every call can have.
+   */
+  list(query?: {
+      /** Maximum number of items to return. */
+      limit?: number
+      /** The `next_cursor` of the page before. */
+      cursor?: string
+    }, options?: Options): Page<SourceFile, SourceFileList> {
+    return this.caller.list({ name: 'dataSources.files.list', method: 'GET', path: path`/api/datasources/files`, query }, options)
+  }
+}
+
 /** The calls of dataSources.changes. */
 export class DataSourcesChangesResource extends Resource {
 
@@ -11313,12 +11441,14 @@ export class DataSourcesChangesResource extends Resource {
 /** The calls of dataSources. */
 export class DataSourcesResource extends Resource {
   readonly changes: DataSourcesChangesResource
+  readonly files: DataSourcesFilesResource
   readonly jobs: DataSourcesJobsResource
   readonly types: DataSourcesTypesResource
 
   constructor(caller: Caller) {
     super(caller)
     this.changes = new DataSourcesChangesResource(caller)
+    this.files = new DataSourcesFilesResource(caller)
     this.jobs = new DataSourcesJobsResource(caller)
     this.types = new DataSourcesTypesResource(caller)
   }
@@ -11417,6 +11547,7 @@ export class DataSourcesResource extends Resource {
    *
    * - the URL of a Google Sheet
    * - an https URL of an .xlsx, .ods, .csv or .tsv file
+   * - `file:` and the id of an uploaded file
    * - if the organisation offers files, `file:` and the name of a file in the folder `sheets` of the server's
    * data directory
    *

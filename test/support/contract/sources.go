@@ -26,6 +26,7 @@ func Sources(t *testing.T, open Opener) {
 	t.Run("through a connection", func(t *testing.T) { sourcesThrough(t, a) })
 	t.Run("validations", func(t *testing.T) { sourceValidations(t, a) })
 	t.Run("changes of rows", func(t *testing.T) { sourceChanges(t, a) })
+	t.Run("uploaded files", func(t *testing.T) { sourceFiles(t, a) })
 	t.Run("remembered choices", func(t *testing.T) { sourceMemory(t, a) })
 	t.Run("races", func(t *testing.T) { sourceRaces(t, a) })
 	t.Run("a lock waits for changes, and changes wait for it", func(t *testing.T) { sourceLock(t, a) })

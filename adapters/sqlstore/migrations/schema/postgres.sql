@@ -1344,6 +1344,24 @@ CREATE TABLE scim_requests (
     CONSTRAINT scim_requests_org_id_fkey FOREIGN KEY (org_id) REFERENCES orgs(id),
     CONSTRAINT scim_requests_pkey PRIMARY KEY (id)
 );
+CREATE TABLE source_files (
+    id text NOT NULL,
+    org_id text NOT NULL,
+    workspace_id text NOT NULL,
+    owner_id text NOT NULL,
+    name text NOT NULL,
+    size bigint NOT NULL,
+    parts text NOT NULL,
+    pending_size bigint NOT NULL,
+    pending_parts text NOT NULL,
+    pending_at bigint NOT NULL,
+    sealed_key bytea NOT NULL,
+    revision bigint NOT NULL,
+    created_at bigint NOT NULL,
+    updated_at bigint NOT NULL,
+    CONSTRAINT source_files_pkey PRIMARY KEY (id),
+    CONSTRAINT source_files_workspace_id_fkey FOREIGN KEY (workspace_id) REFERENCES workspaces(id)
+);
 CREATE FUNCTION usage_workspace_made()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -1817,6 +1835,9 @@ CREATE INDEX scim_requests_subject ON scim_requests USING btree (org_id, subject
 CREATE INDEX scim_requests_age ON scim_requests USING btree (created_at);
 CREATE INDEX presences_hidden ON presences USING btree (org_id, hidden_seq) WHERE (hidden_seq > 0);
 CREATE INDEX chat_templates_transcripts ON chat_templates USING btree (workspace_id, transcripts) WHERE (transcripts <> ''::text);
+CREATE INDEX source_files_listed ON source_files USING btree (workspace_id, id);
+CREATE INDEX source_files_sizes ON source_files USING btree (workspace_id, size, pending_size);
+CREATE INDEX source_files_pending ON source_files USING btree (pending_at) WHERE (pending_at > 0);
 CREATE TRIGGER usage_workspace_made AFTER INSERT ON workspaces FOR EACH ROW EXECUTE FUNCTION usage_workspace_made();
 CREATE TRIGGER usage_prompt_ending BEFORE DELETE ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_ending();
 CREATE TRIGGER usage_prompt_made AFTER INSERT ON prompt_templates FOR EACH ROW EXECUTE FUNCTION usage_prompt_made();
@@ -1974,4 +1995,5 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES
     (238, true),
     (240, true),
     (241, true),
-    (243, true);
+    (243, true),
+    (244, true);

@@ -1395,6 +1395,25 @@ CREATE TRIGGER usage_version_translations_gone AFTER DELETE ON chat_versions FOR
 BEGIN
     UPDATE workspace_usage SET storage_bytes = storage_bytes - octet_length(OLD.translations) WHERE workspace_id = OLD.workspace_id;
 END;
+CREATE TABLE source_files (
+    id            TEXT PRIMARY KEY,
+    org_id        TEXT NOT NULL,
+    workspace_id  TEXT NOT NULL REFERENCES workspaces (id),
+    owner_id      TEXT NOT NULL,
+    name          TEXT NOT NULL,
+    size          BIGINT NOT NULL, -- 0 until the first content is complete
+    parts         TEXT NOT NULL,
+    pending_size  BIGINT NOT NULL, -- 0 if no upload is in progress
+    pending_parts TEXT NOT NULL,
+    pending_at    BIGINT NOT NULL, -- when the upload received something last; 0 if none is in progress
+    sealed_key    BLOB NOT NULL,
+    revision      BIGINT NOT NULL,
+    created_at    BIGINT NOT NULL,
+    updated_at    BIGINT NOT NULL
+);
+CREATE INDEX source_files_listed ON source_files (workspace_id, id);
+CREATE INDEX source_files_sizes ON source_files (workspace_id, size, pending_size);
+CREATE INDEX source_files_pending ON source_files (pending_at) WHERE pending_at > 0;
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (0, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (1, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1);
@@ -1505,3 +1524,4 @@ INSERT INTO goose_db_version (version_id, is_applied) VALUES (238, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (240, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (241, 1);
 INSERT INTO goose_db_version (version_id, is_applied) VALUES (243, 1);
+INSERT INTO goose_db_version (version_id, is_applied) VALUES (244, 1);

@@ -11,11 +11,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/atrium-hq/atrium/adapters/confine"
+	"github.com/atrium-hq/atrium/adapters/objects"
 	"github.com/atrium-hq/atrium/adapters/replier"
 	connectionsapi "github.com/atrium-hq/atrium/adapters/rest/connections"
 	"github.com/atrium-hq/atrium/adapters/seal"
@@ -99,6 +101,7 @@ func NewExternal(
 			Sheets:       t.sheets,
 			SourceOffers: o.sourceOffer,
 			SourceLimits: sources.Limits{Previews: c.Connections.PreviewLimits, Refresh: c.Connections.RefreshInterval},
+			FileParts:    fileParts(c),
 
 			Clock:   steady(time.Now()),
 			Signals: signals,
@@ -121,6 +124,17 @@ func WarehousesFolder(c configs.Config) string { return filepath.Join(c.Data, "w
 
 // SheetsFolder returns the folder of the spreadsheets that sources may name.
 func SheetsFolder(c configs.Config) string { return filepath.Join(c.Data, "sheets") }
+
+// FilesFolder returns the folder of uploaded files.
+func FilesFolder(c configs.Config) string { return filepath.Join(c.Data, "files") }
+
+// fileParts returns where the content of uploaded files is stored; nil for PostgreSQL, whose nodes share no folder.
+func fileParts(c configs.Config) ports.FileParts {
+	if !strings.HasPrefix(c.Database.URL.Reveal(), "sqlite:") {
+		return nil
+	}
+	return objects.New(FilesFolder(c))
+}
 
 // sandboxedReaders holds the adapters that reach tenants' warehouses and sheets.
 type sandboxedReaders struct {
@@ -151,7 +165,7 @@ func newSandboxedReaders(c configs.Config, tenants confine.TenantOf) (t sandboxe
 		return sandboxedReaders{}, nil, fmt.Errorf("warehouses and sheets: %w", err)
 	}
 	command := []string{program, ChildCommand}
-	for _, folder := range []string{WarehousesFolder(c), SheetsFolder(c)} {
+	for _, folder := range []string{WarehousesFolder(c), SheetsFolder(c), FilesFolder(c)} {
 		absolute, err := filepath.Abs(folder) // children run in another directory
 		if err != nil {
 			return sandboxedReaders{}, nil, fmt.Errorf("warehouses and sheets: %w", err)

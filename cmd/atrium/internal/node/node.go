@@ -230,7 +230,8 @@ func sweep(ctx context.Context, app *Core, log *slog.Logger) {
 		}
 		isClaimed, err := app.DB.ClaimSweep(ctx, time.Now(), sweepEvery-5*time.Minute)
 		if isClaimed {
-			err = app.DB.Sweep(ctx, time.Now(), app.Config.Events.Retention)
+			err = errors.Join(app.DB.Sweep(ctx, time.Now(), app.Config.Events.Retention),
+				app.Services.Sources.SweepFiles(ctx, time.Now()))
 		}
 		if err != nil && ctx.Err() == nil {
 			log.Warn("old records were not removed", "error", err)
