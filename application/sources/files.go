@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/page"
 	"github.com/atrium-hq/atrium/domain/quota"
+	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/ports"
 )
@@ -206,14 +207,16 @@ func (s *Service) refreshReaders(ctx context.Context, tx ports.Stores, by identi
 }
 
 // RemoveFile removes a file that no source reads. Requires the admin role, unless by created the file.
-func (s *Service) RemoveFile(ctx context.Context, by identity.Actor, id source.FileID) error {
+func (s *Service) RemoveFile(
+	ctx context.Context, by identity.Actor, id source.FileID, match revision.Match,
+) error {
 	if err := s.atomic.Atomically(ctx, func(tx ports.Stores) error {
 		_, err := tx.SourceFiles.Update(ctx, by.Workspace, id, func(f *source.File) error {
 			readers, err := tx.SourceFiles.Readers(ctx, by.Workspace, f.ID)
 			if err != nil {
 				return err
 			}
-			return f.Remove(by, readers)
+			return f.Remove(by, match, readers)
 		})
 		return err
 	}); err != nil {

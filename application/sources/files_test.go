@@ -190,7 +190,7 @@ func TestAFileIsRemovedOnlyWhileNoSourceReadsIt(t *testing.T) {
 		if tt.want == nil {
 			s.parts.EXPECT().Remove(gomock.Any(), acme, f.ID)
 		}
-		assert.ErrorIs(t, s.RemoveFile(s.ctx, owner, f.ID), tt.want)
+		assert.ErrorIs(t, s.RemoveFile(s.ctx, owner, f.ID, nil), tt.want)
 	}
 }
 

@@ -5625,6 +5625,7 @@ type SourceFile struct {
 	// The upload in progress of the first or the next content. `null` if there is none.
 	Upload    *SourceFileUpload `json:"upload"`
 	OwnerID   string            `json:"owner_id"`
+	Revision  int64             `json:"revision"`
 	CreatedAt time.Time         `json:"created_at"`
 	UpdatedAt time.Time         `json:"updated_at"`
 }
@@ -9278,7 +9279,8 @@ func (s *DataSourcesFilesService) Create(ctx context.Context, body SourceFileCre
 //
 // Requires the admin role in the workspace, unless the caller created the file.
 //
-// Errors: file_forbidden, file_in_use, file_not_found, scope_required; and those that every call can have.
+// Errors: file_forbidden, file_in_use, file_not_found, revision_mismatch, scope_required; and those that every
+// call can have.
 func (s *DataSourcesFilesService) Delete(ctx context.Context, fileID string, opts ...Option) error {
 	return sendOnly(ctx, s.client, &call{name: "dataSources.files.delete", method: "DELETE", path: []string{"/api/datasources/files/", fileID}}, opts)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/atrium-hq/atrium/domain/id"
 	"github.com/atrium-hq/atrium/domain/identity"
 	"github.com/atrium-hq/atrium/domain/naming"
+	"github.com/atrium-hq/atrium/domain/revision"
 )
 
 // FilePrefix begins an uploaded file's identifier, and the identifiers of its parts.
@@ -245,8 +246,11 @@ func (f *File) Receive(by identity.Actor, r FileRange, part string) error {
 }
 
 // Remove removes f. ErrFileInUse if sources read it, with those that by may see.
-func (f *File) Remove(by identity.Actor, readers []Summary) error {
+func (f *File) Remove(by identity.Actor, match revision.Match, readers []Summary) error {
 	if err := f.Allow(by, Manage); err != nil {
+		return err
+	}
+	if err := match.Check(f.Revision); err != nil {
 		return err
 	}
 	if len(readers) > 0 {

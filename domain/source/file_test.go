@@ -8,6 +8,7 @@ import (
 
 	"github.com/atrium-hq/atrium/domain/fault"
 	"github.com/atrium-hq/atrium/domain/identity"
+	"github.com/atrium-hq/atrium/domain/revision"
 	"github.com/atrium-hq/atrium/domain/source"
 	"github.com/atrium-hq/atrium/test/support/assert"
 	"github.com/atrium-hq/atrium/test/support/require"
@@ -184,14 +185,21 @@ func TestWhoCanRemoveAFile(t *testing.T) {
 		{"no one learns from its readers that it exists", stranger, []source.Summary{reader}, source.ErrFileNotFound},
 	} {
 		f := uploaded(t)
-		err := f.Remove(tt.by, tt.readers)
+		err := f.Remove(tt.by, nil, tt.readers)
 		if !errors.Is(err, tt.want) || f.Removed != (tt.want == nil) {
 			t.Errorf("%s: %v, removed: %t", tt.name, err, f.Removed)
 		}
 	}
-	err := uploaded(t).Remove(owner, []source.Summary{reader})
+	err := uploaded(t).Remove(owner, nil, []source.Summary{reader})
 	if failure, ok := errors.AsType[*fault.Error](err); !ok || failure.Uses != 1 ||
 		!slices.Equal(failure.UsedBy, []fault.Use{{ID: "src_1", Name: "Contacts"}}) {
 		t.Errorf("%+v", err)
 	}
+}
+
+func TestAFileIsRemovedOnlyInARevisionThatTheCallerHasRead(t *testing.T) {
+	f := uploaded(t)
+	assert.ErrorIs(t, f.Remove(owner, revision.Match{f.Revision - 1}, nil), revision.ErrMismatch)
+	assert.ErrorIs(t, f.Remove(viewer, revision.Match{f.Revision - 1}, nil), source.ErrFileForbidden)
+	require.NoError(t, f.Remove(owner, revision.Match{f.Revision}, nil))
 }

@@ -26,6 +26,7 @@ func TestListsOfTheConsole(t *testing.T) {
 	clicks(ctx, t, "#use-link")
 	reads(ctx, t, "There are no prompts yet.")
 	t.Run("a column without an order is marked", func(t *testing.T) { unorderedMarked(ctx, t, owner) })
+	t.Run("a dropped and a chosen file are uploaded", func(t *testing.T) { uploadAttached(ctx, t, owner) })
 	t.Run("dates of a workbook are shown in a locale", func(t *testing.T) { datesShown(ctx, t, s, owner) })
 	t.Run("changed and removed rows are shown", func(t *testing.T) { rowsCompared(ctx, t, s, owner) })
 	t.Run("saved rows are no formulas", func(t *testing.T) { formulasKept(ctx, t, s, owner) })

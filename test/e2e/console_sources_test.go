@@ -65,3 +65,32 @@ func unorderedMarked(ctx context.Context, t *testing.T, owner *client) {
 	drive(ctx, t, poll[bool](`!document.querySelector('[data-column="spot"]').innerText.includes('`+note+`')`))
 	owner.get(t, sources+"/"+id).has(t, map[string]string{"mapping.0.column": "email"})
 }
+
+// uploadAttached drops a file of two parts on the form of a new source, and saves it; and chooses a small one.
+func uploadAttached(ctx context.Context, t *testing.T, owner *client) {
+	t.Helper()
+	goes(ctx, t, "sources/new")
+	reads(ctx, t, "Or drop a file from your computer here.")
+	drive(ctx, t, chromedp.Evaluate[bool](`(() => {
+		const files = new DataTransfer(), rows = 'bob@example.com,no\n'.repeat(500_000)
+		files.items.add(new File(['E-mail,Note\nada@example.com,yes\n' + rows], 'dropped.csv'))
+		return document.querySelector('input[type=file]').parentElement.dispatchEvent(
+			new DragEvent('drop', { bubbles: true, dataTransfer: files }))
+	})()`))
+	reads(ctx, t, "ada@example.com")
+	file := owner.get(t, uploads).has(t, map[string]string{"data.0.name": "dropped.csv", "data.0.upload": "null"})
+	keep(ctx, t, "console-upload")
+	presses(ctx, t, "Save the source")
+	reads(ctx, t, "Change the values")
+	owner.get(t, sources+"?limit=1").has(t, map[string]string{"data.0.location.url": file.at("data.0.url"),
+		"data.0.name": "dropped"})
+	goes(ctx, t, "sources/new")
+	reads(ctx, t, "Choose a file")
+	drive(ctx, t, chromedp.Evaluate[bool](`(() => {
+		const files = new DataTransfer(), field = document.querySelector('input[type=file]')
+		files.items.add(new File(['E-mail\ngrace@example.com\n'], 'chosen.csv'))
+		field.files = files.files
+		return field.dispatchEvent(new Event('change', { bubbles: true }))
+	})()`))
+	reads(ctx, t, "grace@example.com")
+}

@@ -275,8 +275,12 @@ func (o *operation) content(schema, examples *yaml.Node) *yaml.Node {
 func (o *operation) failures() (map[string]string, error) {
 	out := map[string]string{}
 	statuses := []string{"400", "401", "406", "421", "429", "500", "503", "504"}
-	if member(o.node, "requestBody") != nil {
-		statuses = append(statuses, "413", "415", "422")
+	if body := member(o.node, "requestBody"); body != nil {
+		statuses = append(statuses, "413", "415")
+		if content := member(body, "content"); content == nil || len(content.Content) > 2 ||
+			member(content, "application/octet-stream") == nil {
+			statuses = append(statuses, "422") // bytes alone have no fields
+		}
 	}
 	for parameter, status := range map[string]string{
 		"IfMatch": "412", "IfNoneMatch": "304", "IdempotencyKey": "409", "WorkspaceId": "404",

@@ -1,4 +1,4 @@
-import { Atrium, type Attempt, AtriumError, type ProbeCheck } from '@atrium-hq/client'
+import { Atrium, type Attempt, AtriumError, type ProbeCheck, type SourceFile } from '@atrium-hq/client'
 import { QueryClient, replaceEqualDeep } from '@tanstack/react-query'
 import { forget, leave, person, proof } from './person'
 import { t } from './text'
@@ -103,15 +103,45 @@ export function watching(check: (c: ProbeCheck) => void) {
   })
 }
 
-/** Reads a text that the client does not read: CSV. */
-export async function download(path: string, workspace: string) {
+/** Makes a call that the client does not make. */
+async function request(path: string, workspace: string, init: { method?: string; body?: Blob; headers?: Record<string, string> } = {}) {
   const sent = proof()
-  const response = await fetch(new URL(path, base), { headers: { 'Workspace-Id': workspace, ...(sent && { 'Atrium-Console': sent }) } })
+  const response = await fetch(new URL(path, base), {
+    ...init, headers: { 'Workspace-Id': workspace, ...(sent && { 'Atrium-Console': sent }), ...init.headers },
+  })
   if (!response.ok) {
     const problem = await response.json().catch(() => ({})) as { detail?: string } // a proxy in between may answer otherwise
     throw problem.detail ? new ShownError(problem.detail) : new TypeError(String(response.status))
   }
-  return response.text()
+  return response
+}
+
+/** Reads a text that the client does not read: CSV. */
+export const download = async (path: string, workspace: string) => (await request(path, workspace)).text()
+
+const PART = 8 << 20 // bytes that one request can have
+const ATTEMPTS = 4 // of a part, while the network fails
+
+/** Uploads a file, a large one in parts, and tells how many bytes have arrived. Returns the file at the server. */
+export async function upload(file: File, workspace: string, arrived: (bytes: number) => void) {
+  const send = async (method: string, path: string, body: Blob, headers?: Record<string, string>) =>
+    (await request(path, workspace, { method, body, headers: { 'Content-Type': 'application/octet-stream', ...headers } })).json() as Promise<SourceFile>
+  if (file.size <= PART) return send('POST', `api/datasources/files?name=${encodeURIComponent(file.name)}`, file)
+  let state = await atrium.dataSources.files.create({ name: file.name, size: file.size }, {}, { workspace })
+  for (let failures = 0; state.upload;) {
+    const first = state.upload.received
+    const body = file.slice(first, first + PART)
+    arrived(first)
+    try {
+      state = await send('PUT', `api/datasources/files/${state.id}/content`, body, { 'Content-Range': `bytes ${first}-${first + body.size - 1}/${file.size}` })
+      failures = 0
+    } catch (error) {
+      if (error instanceof ShownError || ++failures === ATTEMPTS) throw error
+      await new Promise((done) => setTimeout(done, 1000 * failures))
+      state = await atrium.dataSources.files.get(state.id, { workspace }) // what arrived nevertheless
+    }
+  }
+  return state
 }
 
 /** Whether the server has refused a call only for now, and has said when the next one can succeed, within two minutes. */

@@ -54,6 +54,9 @@ func TestRequestSchemas(t *testing.T) {
 		}
 		var first any
 		for mediaType, media := range body["content"].(object) {
+			if mediaType == "application/octet-stream" {
+				continue // bytes have none
+			}
 			schema := media.(object)["schema"].(object)
 			if first == nil {
 				first = schema["$ref"]

@@ -197,6 +197,8 @@ func TestOperations(t *testing.T) {
 		switch {
 		case o.ID == "receivePaymentEvent": // nothing is looked at before the signature
 			always = append(always, 413)
+		case slices.Equal(o.MediaTypes, []string{"application/octet-stream"}): // bytes have no fields
+			always = append(always, 413, 415)
 		case o.HasBody:
 			always = append(always, 413, 415, 422)
 		}
@@ -310,6 +312,9 @@ func TestExamples(t *testing.T) {
 		if body, ok := d["requestBody"].(object); ok {
 			for mediaType, media := range body["content"].(object) {
 				content(t, mediaType, media.(object), func(json []byte) error {
+					if mediaType == "application/octet-stream" {
+						return nil // bytes have no schema
+					}
 					_, err := o.CheckBody(json)
 					return err
 				})

@@ -5850,9 +5850,10 @@ type SourceFile struct {
 	CreatedAt Time `json:"created_at"`
 
 	// ID Examples: file_01jb4rqnx1e0g8w5t2m7k4y6zc
-	ID      string `json:"id"`
-	Name    string `json:"name"`
-	OwnerID string `json:"owner_id"`
+	ID       string `json:"id"`
+	Name     string `json:"name"`
+	OwnerID  string `json:"owner_id"`
+	Revision int64  `json:"revision"`
 
 	// Size Bytes of the content that data sources read. `null` until it is complete for the first time.
 	Size      nullable.Nullable[int64] `json:"size"`

@@ -24,6 +24,7 @@ func toFile(f *source.File) openapi.SourceFile {
 		Size:      openapi.OrNull(f.Content.Size),
 		Upload:    openapi.OrNull(openapi.SourceFileUpload{Size: f.Pending.Size, Received: f.Pending.Received()}),
 		OwnerID:   string(f.Owner),
+		Revision:  f.Revision,
 		CreatedAt: openapi.Time(f.CreatedAt),
 		UpdatedAt: openapi.Time(f.UpdatedAt),
 	}
@@ -40,7 +41,7 @@ func getFile(r *server.Call) (server.Reply, error) {
 	if err != nil {
 		return server.Reply{}, err
 	}
-	return server.OK(toFile(f)), nil
+	return server.OK(toFile(f)).WithRevision(f.Revision), nil
 }
 
 // createFile stores the content, if the body is one, and returns the command that stores the file.
@@ -63,7 +64,7 @@ func createFile(r *server.Call) (server.Command, error) {
 		if err := r.Sources.AddFile(r.Context(), r.By, f); err != nil {
 			return server.Reply{}, err
 		}
-		return server.Created(filePath(f), toFile(f)).ReadableAt(filePath(f)), nil
+		return server.Created(filePath(f), toFile(f)).WithRevision(f.Revision).ReadableAt(filePath(f)), nil
 	}, nil
 }
 
@@ -83,7 +84,7 @@ func putFileContent(r *server.Call) (server.Command, error) {
 		if err != nil {
 			return server.Reply{}, err
 		}
-		return server.OK(toFile(f)), nil
+		return server.OK(toFile(f)).WithRevision(f.Revision), nil
 	}, nil
 }
 
@@ -101,5 +102,5 @@ func rangeOf(header string, bytes int64) (source.FileRange, error) {
 }
 
 func deleteFile(r *server.Call) (server.Reply, error) {
-	return server.NoContent, r.Sources.RemoveFile(r.Context(), r.By, fileID(r))
+	return server.NoContent, r.Sources.RemoveFile(r.Context(), r.By, fileID(r), r.Match)
 }

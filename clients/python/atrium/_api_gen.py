@@ -7886,6 +7886,9 @@ class SourceFile(TypedDict):
     owner_id: str
     """"""
 
+    revision: int
+    """"""
+
     created_at: str
     """"""
 
@@ -14800,8 +14803,8 @@ class DataSourcesFilesResource(Resource):
 
         Requires the admin role in the workspace, unless the caller created the file.
 
-        Errors: file_forbidden, file_in_use, file_not_found, scope_required; and those that every call
-        can have.
+        Errors: file_forbidden, file_in_use, file_not_found, revision_mismatch, scope_required; and those
+        that every call can have.
         """
         self._caller.send("dataSources.files.delete", "DELETE", path("/api/datasources/files/{}", file_id), options=options)
 

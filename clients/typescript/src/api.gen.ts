@@ -6330,6 +6330,8 @@ export type SourceFile = {
   /**  */
   owner_id: string
   /**  */
+  revision: number
+  /**  */
   created_at: string
   /**  */
   updated_at: string
@@ -11382,7 +11384,8 @@ export class DataSourcesFilesResource extends Resource {
    *
    * Requires the admin role in the workspace, unless the caller created the file.
    *
-   * Errors: file_forbidden, file_in_use, file_not_found, scope_required; and those that every call can have.
+   * Errors: file_forbidden, file_in_use, file_not_found, revision_mismatch, scope_required; and those that every
+   * call can have.
    */
   delete(fileId: string, options?: Options): Promise<void> {
     return this.caller.send({ name: 'dataSources.files.delete', method: 'DELETE', path: path`/api/datasources/files/${fileId}` }, options)

@@ -115,7 +115,7 @@ func sourceFiles(t *testing.T, a Adapter) {
 	})
 	t.Run("a file that change removed is gone, and its event stays", func(t *testing.T) {
 		_, err := a.SourceFiles.Update(ctx, by.Workspace, file.ID,
-			func(f *source.File) error { return f.Remove(by, nil) })
+			func(f *source.File) error { return f.Remove(by, nil, nil) })
 		must(t, err)
 		_, err = a.SourceFiles.Get(ctx, by.Workspace, file.ID)
 		wantErr(t, err, source.ErrFileNotFound)

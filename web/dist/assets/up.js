@@ -1,1 +1,1 @@
-import{M as e}from"./index.js";import{u as t}from"./workspace.js";import{J as n}from"./api.js";var r=n();function i({to:n,children:i}){return(0,r.jsx)(e,{to:`/w/${t()}/${n}`,children:i})}export{i as t};
+import{M as e}from"./index.js";import{u as t}from"./workspace.js";import{Y as n}from"./api.js";var r=n();function i({to:n,children:i}){return(0,r.jsx)(e,{to:`/w/${t()}/${n}`,children:i})}export{i as t};

@@ -12,6 +12,7 @@ import { Button, Card, Copy, Heading, Loading, Problem } from '../ui/basics'
 import { Form, Input, Select } from '../ui/form'
 import { Mapper, type Sheet, suggested } from '../ui/mapper'
 import { Transforms, useTransformed } from './transform'
+import { Upload } from './upload'
 
 export function useTypes() {
   const workspace = useWorkspace()
@@ -137,6 +138,7 @@ export function NewSource() {
           <Form send={words.lookAtTheSheet} busy={sheet.isFetching} onSend={(v) => look({ url: v.url ?? '' })}>
             <Input name="url" label={t.address} required placeholder={words.exampleSheet} hint={words.googleSheetsOrAn} />
           </Form>
+          <Upload onUploaded={(url) => look({ url })} />
         </Card>
         <Card title={words.aWarehouseTable}><PickTable onPick={look} /></Card>
       </div>
