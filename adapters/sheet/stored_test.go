@@ -74,8 +74,10 @@ func TestAnUploadedFileIsReadByItsContent(t *testing.T) {
 func TestAnUploadedFileThatCannotBeReadIsNotTakenForAnotherFormat(t *testing.T) {
 	text := bytes.Repeat([]byte("Name;Age\nAda;36\n"), 20_000)
 	for name, d := range map[string]*sheet.Documents{
-		"a missing part":         documents(content{}, errors.New("no such part")),
-		"a changed part":         documents(content{Reader: bytes.NewReader(text), broken: 100_000}, nil),
+		"a missing part": documents(content{}, errors.New("no such part")),
+		"a changed part": documents(content{Reader: bytes.NewReader(text), broken: 100_000}, nil),
+		"a changed archive": documents(content{Reader: bytes.NewReader(append([]byte("PK\x03\x04"),
+			make([]byte, 5000)...)), broken: 1000}, nil),
 		"a changed beginning":    documents(content{Reader: bytes.NewReader(text), broken: 1}, nil),
 		"nothing can open files": sheet.NewDocuments(nil, nil, "", limits()),
 	} {

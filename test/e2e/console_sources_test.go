@@ -81,7 +81,7 @@ func uploadAttached(ctx context.Context, t *testing.T, owner *client) {
 	file := owner.get(t, uploads).has(t, map[string]string{"data.0.name": "dropped.csv", "data.0.upload": "null"})
 	keep(ctx, t, "console-upload")
 	presses(ctx, t, "Save the source")
-	reads(ctx, t, "Change the values")
+	drive(ctx, t, poll[bool]("location.pathname.includes('/sources/src_')"))
 	owner.get(t, sources+"?limit=1").has(t, map[string]string{"data.0.location.url": file.at("data.0.url"),
 		"data.0.name": "dropped"})
 	goes(ctx, t, "sources/new")
