@@ -158,6 +158,7 @@ func fileRaces(t *testing.T, a Adapter) {
 		return func(i int) error { return service.AddFile(ctx, by, files[i]) }
 	}
 	same(t, "files within the quota", got(t, atOnce(writers, add(64*mebibyte)), quota.ErrExceeded), room)
+	fileGrowths(t, a, service, &limits)
 	limits.StorageBytes = quota.Unlimited
 	must(t, a.Atomic.Atomically(ctx, func(tx ports.Stores) error {
 		for range source.MaxFiles - room - 2 {
@@ -173,4 +174,23 @@ func fileRaces(t *testing.T, a Adapter) {
 	found, err := a.SourceFiles.List(ctx, by.Workspace, page.Query{Limit: source.MaxFiles + 10})
 	must(t, err)
 	same(t, "files", len(found.Items), source.MaxFiles)
+}
+
+// fileGrowths has concurrent writers begin next contents of files in a workspace that has room for three of them.
+func fileGrowths(t *testing.T, a Adapter, service *sources.Service, limits *quota.Limits) {
+	t.Helper()
+	const writers, room = 8, 3
+	by := fixture.NewTeam(t, a.Stores, a.Orgs[0]).Member
+	var files []source.FileID
+	for range writers {
+		f := newFile(t, by, 1)
+		must(t, a.SourceFiles.Add(t.Context(), by, f))
+		files = append(files, f.ID)
+	}
+	limits.StorageBytes = room*64*mebibyte + writers
+	same(t, "contents within the quota", got(t, atOnce(writers, func(i int) error {
+		_, err := service.AcceptPart(t.Context(), by, files[i],
+			source.FileRange{Bytes: 8 * mebibyte, Total: 64 * mebibyte}, "part")
+		return err
+	}), quota.ErrExceeded), room)
 }
