@@ -37,6 +37,7 @@ func TestBackup(t *testing.T) {
 	s := d.start(t)
 	ann := s.user(t, "member")
 	template := ann.template(t, "kept")
+	file := ann.create(t, uploads+"?name=kept.csv", contacts(0, "ada@example.com"), asBytes).at("url")
 	archive := filepath.Join(t.TempDir(), "backup.tar.gz")
 
 	t.Run("a restored backup has every row", func(t *testing.T) {
@@ -57,6 +58,7 @@ func TestBackup(t *testing.T) {
 		}
 		second := ann.at(other.start(t))
 		second.get(t, template).has(t, map[string]string{"name": "kept"})
+		second.get(t, sources+"/sheet-preview?url="+file).has(t, map[string]string{"title": "kept"})
 		if leaks(t, archive, keyMaterial(t, d)) {
 			t.Error("the backup holds key material")
 		}
