@@ -135,7 +135,8 @@ func TestChangedPartsAreNotRead(t *testing.T) {
 func moveToOther(t *testing.T, s *stored) {
 	t.Helper()
 	other := source.FileID(id.New(source.FilePrefix))
-	require.NoError(t, os.Rename(objects.PartsFolder(s.path, team, s.file.ID), objects.PartsFolder(s.path, team, other)))
+	require.NoError(t, os.Rename(objects.PartsFolder(s.path, team, s.file.ID),
+		objects.PartsFolder(s.path, team, other)))
 	s.file.ID = other
 }
 
@@ -175,7 +176,8 @@ func TestTheSweepRemovesOldPartsThatNoFileHas(t *testing.T) {
 	foreign := filepath.Join(s.path, "notes")
 	require.NoError(t, os.MkdirAll(foreign, 0o700))
 	hour := time.Now().Add(-time.Hour)
-	for _, path := range []string{s.part(0), s.part(1), filepath.Join(objects.PartsFolder(s.path, team, gone), orphan), foreign} {
+	orphanPath := filepath.Join(objects.PartsFolder(s.path, team, gone), orphan)
+	for _, path := range []string{s.part(0), s.part(1), orphanPath, foreign} {
 		require.NoError(t, os.Chtimes(path, hour, hour))
 	}
 	sweep := func(list func(context.Context, identity.WorkspaceID, source.FileID) ([]string, error)) error {
@@ -184,8 +186,8 @@ func TestTheSweepRemovesOldPartsThatNoFileHas(t *testing.T) {
 	exists := func(path string) bool { _, err := os.Stat(path); return err == nil }
 
 	errAway := errors.New("the store is away")
-	if err := sweep(func(context.Context, identity.WorkspaceID, source.FileID) ([]string, error) { return nil, errAway }); !errors.Is(err,
-		errAway) || !exists(s.part(0)) {
+	err := sweep(func(context.Context, identity.WorkspaceID, source.FileID) ([]string, error) { return nil, errAway })
+	if !errors.Is(err, errAway) || !exists(s.part(0)) {
 		t.Errorf("what is unknown is removed: %v", err)
 	}
 	require.NoError(t, sweep(func(_ context.Context, _ identity.WorkspaceID, file source.FileID) ([]string, error) {

@@ -126,8 +126,8 @@ func (s *Service) discard(
 	}
 }
 
-// StorePart stores a part, which has a place in a file's content, for AcceptPart. Requires the admin role, unless by created
-// the file. It returns the part's id.
+// StorePart stores a part, which has a place in a file's content, for AcceptPart. Requires the admin role, unless by
+// created the file. It returns the part's id.
 func (s *Service) StorePart(
 	ctx context.Context, by identity.Actor, id source.FileID, place source.FileRange, content []byte,
 ) (part string, err error) {

@@ -14,8 +14,8 @@ import (
 // serveChild is the main function of the processes that Atrium starts itself with node.ChildCommand, never people. Each
 // does one job that parses a tenant's data. Its arguments are the folder of the SQLite files that connections can name,
 // the folder of the spreadsheets that sources can name, and the folder of uploaded files. It returns the exit code. It
-// is not one of the declared commands: the server starts a child for every job, and declaring all commands is a tenth of
-// a start's processor time.
+// is not one of the declared commands: the server starts a child for every job, and declaring all commands is a tenth
+// of a start's processor time.
 func serveChild(warehouses, sheets, files string) int {
 	kinds := node.Warehouses(warehouses)
 	documents := sheet.NewDocuments(node.SheetGuard, nil, sheets, sheet.DefaultLimits()).WithStored(

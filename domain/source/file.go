@@ -62,8 +62,8 @@ var (
 	ErrFileRange = &fault.Error{
 		Kind: fault.Malformed,
 		Code: "invalid_range",
-		Detail: "Content-Range must name the bytes of the body, as bytes first-last/total. A part has 4 MiB to 8 MiB; " +
-			"the last one may have fewer.",
+		Detail: "Content-Range must name the bytes of the body, as bytes first-last/total. A part has 4 MiB to " +
+			"8 MiB; the last one may have fewer.",
 	}
 	ErrUploadsNotConfigured = &fault.Error{
 		Kind:   fault.Conflict,
