@@ -99,11 +99,13 @@ func TestUploadedFiles(t *testing.T) {
 			problem(t, 404, "sheet_not_found")
 	})
 	t.Run("that is refused", func(t *testing.T) {
-		ann.do(t, "POST", uploads+"?name=a.csv", strings.Repeat("x", 8<<20+1), asBytes).problem(t, 413, "body_too_large")
+		ann.do(t, "POST", uploads+"?name=a.csv", strings.Repeat("x", 8<<20+1), asBytes).
+			problem(t, 413, "body_too_large")
 		ann.do(t, "POST", uploads, object{"name": "a.csv", "size": source.MaxSheetBytes + 1}).
 			problem(t, 422, "invalid_fields")
 		ann.do(t, "POST", uploads, "x", asBytes).problem(t, 422, "invalid_fields")
-		ann.do(t, "POST", uploads+"?name=a.csv", "x", "Content-Type: text/csv").problem(t, 415, "unsupported_media_type")
+		ann.do(t, "POST", uploads+"?name=a.csv", "x", "Content-Type: text/csv").
+			problem(t, 415, "unsupported_media_type")
 		id := ann.create(t, uploads+"?name=photo.png", "\x89PNG\r\n\x1a\n\x00\x00", asBytes).at("id")
 		content := uploads + "/" + id + "/content"
 		ann.do(t, "GET", sources+"/sheet-preview?url=file:"+id, nil).problem(t, 415, "unsupported_format")
@@ -148,7 +150,8 @@ func partsAreResumed(t *testing.T, ann *client) {
 // nothingIsPlain looks for addresses in the files of the data folder.
 func nothingIsPlain(t *testing.T, s *server) {
 	count := 0
-	require.NoError(t, filepath.WalkDir(filepath.Join(s.data, "files"), func(path string, d fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(filepath.Join(s.data, "files"), func(path string, d fs.DirEntry,
+		err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
