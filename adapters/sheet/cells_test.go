@@ -83,3 +83,36 @@ func TestACellThatIsMergedDownwardsIsInEachRow(t *testing.T) {
 		assert.Equal(t, name, got, "2 Region Shop Sum;3 North a;5 North b wide;"+tt.south+"7 - d;")
 	}
 }
+
+// TestTheTotalsRowOfATableIsNoRow has a table with one, beside a table without, whose data is in the same row.
+func TestTheTotalsRowOfATableIsNoRow(t *testing.T) {
+	const relation = `<Relationship Id="r%d" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/` +
+		`table" Target="../tables/table%d.xml"/>`
+	row := func(number int, texts ...string) string {
+		out := fmt.Sprintf(`<row r="%d">`, number)
+		for i, text := range texts {
+			out += fmt.Sprintf(`<c r="%c%d" t="str"><v>%s</v></c>`, 'A'+i, number, text)
+		}
+		return out + `</row>`
+	}
+	content := workbook(t, sheetBegin+`<sheetData>`+row(1, "Name", "Sum", "Place")+row(2, "a", "1", "x")+
+		row(3, "Total", "1", "y")+row(4, "Total")+`</sheetData></worksheet>`,
+		[2]string{"xl/worksheets/_rels/sheet1.xml.rels", `<Relationships>` + fmt.Sprintf(relation, 1, 1) +
+			fmt.Sprintf(relation, 2, 2) + fmt.Sprintf(relation, 3, 3) + `</Relationships>`},
+		[2]string{"xl/tables/table1.xml", `<table ref="A1:B3" totalsRowCount="1"/>`},
+		[2]string{"xl/tables/table2.xml", `<table ref="C1:C3" totalsRowShown="0"/>`})
+	s, err := xlsx.Read(bytes.NewReader(content), int64(len(content)), source.SheetLocation{HeaderRow: 1})
+	require.NoError(t, err)
+	assert.Equal(t, "the totals row", s.TotalsRow, 3)
+	var got []string
+	require.NoError(t, xlsx.Rows(bytes.NewReader(content), int64(len(content)), source.SheetLocation{HeaderRow: 1},
+		func(number int, shownCells, _ []*string) error {
+			got = append(got, fmt.Sprint(number, " ", len(shownCells), " ", shownCells[0] != nil))
+			return nil
+		}))
+	assert.Equal(t, "rows, their cells, and whether they have a name", fmt.Sprint(got),
+		"[1 3 true 2 3 true 3 3 false 4 1 true]")
+	s, err = xlsx.Read(bytes.NewReader(content), int64(len(content)), source.SheetLocation{HeaderRow: 2})
+	require.NoError(t, err)
+	assert.Equal(t, "the totals row of another header", s.TotalsRow, 0)
+}

@@ -5327,6 +5327,9 @@ type SheetPreview struct {
 	HeaderRow *int `json:"header_row"`
 	// How likely the header row was detected correctly. 1 if `header_row` was given.
 	HeaderConfidence float64 `json:"header_confidence"`
+	// Number of the totals row of the Excel table below the header, which is no data and is left out of the rows.
+	// `null` without one.
+	TotalsRow *int `json:"totals_row"`
 	// The character encoding that a CSV file was read with. `null` for other files.
 	Charset *string `json:"charset"`
 	// The character between values that a CSV file was read with. `null` for other files.

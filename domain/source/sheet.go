@@ -46,6 +46,7 @@ type Sheet struct {
 	Charset   string // that CSV was read with, as in SheetLocation; "" for other files
 	Delimiter string // likewise
 	Locale    string // that .xlsx was read in, as in SheetLocation; "" for other files
+	TotalsRow int    // number of the totals row of the table below the header, which rows leave out; 0 for none
 }
 
 // Tab is one sheet table.

@@ -5568,6 +5568,9 @@ type SheetPreview struct {
 	Tabs  []SheetTab `json:"tabs"`
 	Title string     `json:"title"`
 
+	// TotalsRow Number of the totals row of the Excel table below the header, which is no data and is left out of the rows. `null` without one.
+	TotalsRow nullable.Nullable[int] `json:"totals_row"`
+
 	// Truncated Whether the tab has more columns than `headers`, which has the first 200. Those further right cannot be mapped.
 	Truncated bool `json:"truncated"`
 }

@@ -174,11 +174,16 @@ func toSheetPreview(p sources.SheetPreview) openapi.SheetPreview {
 	if row := toHeaderRow(p.Preview.HeaderRow); row != nil {
 		headerRow = nullable.NewNullableWithValue(*row)
 	}
+	totalsRow := nullable.NewNullNullable[int]()
+	if p.TotalsRow > 0 {
+		totalsRow = nullable.NewNullableWithValue(p.TotalsRow)
+	}
 	return openapi.SheetPreview{
 		Title:            p.Title,
 		Tab:              p.Tab.ID,
 		HeaderRow:        headerRow,
 		HeaderConfidence: p.Preview.Confidence,
+		TotalsRow:        totalsRow,
 		Charset:          openapi.OrNull(p.Charset),
 		Delimiter:        openapi.OrNull(p.Delimiter),
 		Locale:           openapi.OrNull(openapi.SheetLocale(p.Locale)),

@@ -57,8 +57,9 @@ var errEnough = errors.New("enough rows")
 
 // each passes a sheet's rows to do, in the order of the file, each with its number and those cells that are not empty,
 // in order, up to the last column that is shown. It holds one row at a time. Rows below a merged cell have its value.
+// Totals rows have no cells.
 func (b *workbook) each(part string, handle func(number int, cells []cell) error) error {
-	merges := b.merges(part)
+	merges, sums := b.merges(part), b.totals(part)
 	r, err := b.pack.LastPart(part, b.maxSheet)
 	if err != nil {
 		return err
@@ -78,7 +79,7 @@ func (b *workbook) each(part string, handle func(number int, cells []cell) error
 				continue
 			}
 			slices.SortStableFunc(cells, func(a, b cell) int { return a.col - b.col }) // the file may have any order
-			cells = merges.fill(row, cells)
+			cells = merges.fill(row, withoutTotals(row, cells, sums))
 			if err := handle(row, cells); err != nil {
 				return err
 			}

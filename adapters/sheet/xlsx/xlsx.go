@@ -86,8 +86,14 @@ func Read(r io.ReaderAt, size int64, location source.SheetLocation) (source.Shee
 	if area.all {
 		tabs[i].Rows, tabs[i].Columns = area.rows, area.columns
 	}
-	return source.Sheet{Tabs: tabs, Tab: tabs[i], Preview: column.Examine(rows, location.HeaderRow),
-		Locale: cmp.Or(location.Locale, source.DefaultLocale)}, nil
+	out := source.Sheet{Tabs: tabs, Tab: tabs[i], Preview: column.Examine(rows, location.HeaderRow),
+		Locale: cmp.Or(location.Locale, source.DefaultLocale)}
+	for _, t := range b.totals(b.sheets[i].part) {
+		if t.header == out.Preview.HeaderRow {
+			out.TotalsRow = t.row
+		}
+	}
+	return out, nil
 }
 
 // The types of relationships, which have one name in the transitional and another in the strict form
@@ -97,6 +103,7 @@ const (
 	typeWorksheet = "/worksheet"
 	typeStyles    = "/styles"
 	typeTexts     = "/sharedStrings"
+	typeTable     = "/table"
 )
 
 type relationships struct {

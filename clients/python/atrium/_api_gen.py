@@ -7428,6 +7428,11 @@ class SheetPreview(TypedDict):
     header_confidence: float
     """How likely the header row was detected correctly. 1 if `header_row` was given."""
 
+    totals_row: Optional[int]
+    """Number of the totals row of the Excel table below the header, which is no data and is left out of the
+    rows. `null` without one.
+    """
+
     charset: Optional[str]
     """The character encoding that a CSV file was read with. `null` for other files."""
 

@@ -5969,6 +5969,11 @@ export type SheetPreview = {
   header_row: number | null
   /** How likely the header row was detected correctly. 1 if `header_row` was given. */
   header_confidence: number
+  /**
+   * Number of the totals row of the Excel table below the header, which is no data and is left out of the rows.
+   * `null` without one.
+   */
+  totals_row: number | null
   /** The character encoding that a CSV file was read with. `null` for other files. */
   charset: string | null
   /** The character between values that a CSV file was read with. `null` for other files. */

@@ -46,7 +46,7 @@ export function useSheet(location: SourceLocation | undefined, type: string) {
     queryKey: ['sheet', workspace, location, type], enabled: !!location && type !== '', staleTime: 30_000,
     refetchOnWindowFocus: false,
     placeholderData: (before, query) => (query && same(query.queryKey, ['sheet', workspace, location, type]) ? before : undefined),
-    queryFn: async (): Promise<Sheet & { tabs?: { id: string; title: string }[]; tab?: string; charset?: string | null; delimiter?: string | null; locale?: string | null }> => {
+    queryFn: async (): Promise<Sheet & { tabs?: { id: string; title: string }[]; tab?: string; charset?: string | null; delimiter?: string | null; locale?: string | null; totals_row?: number | null }> => {
       const at = location!
       if (at.url) {
         return atrium.dataSources.previewSheet({
@@ -179,6 +179,7 @@ export function NewSource() {
               />
             </div>
           )}
+          {sheet.data.totals_row && <p className="text-soft">{words.totalsRow(sheet.data.totals_row)}</p>}
           <DatesAs
             own={location?.locale} shown={sheet.data.locale} busy={sheet.isFetching}
             onChange={(locale) => {

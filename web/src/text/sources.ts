@@ -50,6 +50,7 @@ export const words = {
   aboutRows: (row_estimate: string | number) => `about ${row_estimate} rows`,
   thereAreNoRows: 'There are no rows.',
   rows: 'Rows',
+  totalsRow: (row: number) => `Row ${row} has the totals of the table: it is left out of the rows.`,
   orderOfRows: 'Order',
   asTheSourceHasThem: 'As the source has them',
   ascending: (field: string) => `${field}, ascending`,
