@@ -231,13 +231,14 @@ func headers(p connection.Preview) []column.Header {
 		out[i] = column.Header{Name: c.Name, Type: column.Type(c.Type), Unordered: c.Unordered,
 			Empty: len(p.Rows) > 0 && !slices.ContainsFunc(p.Rows,
 				func(row []*string) bool { return i < len(row) && row[i] != nil })}
-		if c.Type == connection.Text {
-			values := make([]*string, 0, len(p.Rows))
-			for _, row := range p.Rows {
-				if i < len(row) {
-					values = append(values, row[i])
-				}
+		values := make([]*string, 0, len(p.Rows))
+		for _, row := range p.Rows {
+			if i < len(row) {
+				values = append(values, row[i])
 			}
+		}
+		out[i].Constant = column.IsConstant(values)
+		if c.Type == connection.Text {
 			// A text that looks like a number, such as a postal code, stays a text.
 			switch t := column.Infer(values); t {
 			case column.Email, column.URL, column.Text:

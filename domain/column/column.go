@@ -10,6 +10,7 @@ const (
 	SampleWindow = 32  // rows below the header from which types are inferred
 	ShownRows    = 2   // of these, the rows that are shown by default
 	MaxShownRows = 20  // of these, the most that are shown
+	MinConstant  = 3   // values that must be the same for a column to be Constant
 	LeadingRows  = 20  // rows directly above a header that are shown
 
 	// MaxExtra is the most characters in leading rows and in rows after the first ShownRows together. Further rows are
@@ -41,6 +42,8 @@ type Header struct {
 	Column string // spreadsheet letters: A to GR; empty for a warehouse column
 	Type   Type   // of the values below
 	Empty  bool   // there are rows below, and none has a value
+
+	Constant bool // at least MinConstant rows below have a value, and all of them the same
 
 	Unordered bool // a table's rows cannot be in the order of its values
 }

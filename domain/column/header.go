@@ -72,7 +72,7 @@ func Examine(rows [][]*string, headerRow int) Preview {
 		}
 		cells := columnOf(values, column)
 		p.Headers = append(p.Headers, Header{Name: name, Column: Letters(column), Type: Infer(cells),
-			Empty: len(cells) > 0 && filled(cells) == 0})
+			Empty: len(cells) > 0 && filled(cells) == 0, Constant: IsConstant(cells)})
 	}
 	budget := MaxExtra
 	p.Leading = leading(rows[:first], &budget)
@@ -149,6 +149,13 @@ func columnOf(rows [][]*string, column int) []*string {
 		}
 	}
 	return cells
+}
+
+// IsConstant reports whether cells have at least MinConstant values, all of them the same.
+func IsConstant(cells []*string) bool {
+	values := slices.DeleteFunc(slices.Clone(cells), func(c *string) bool { return c == nil })
+	return len(values) >= MinConstant &&
+		!slices.ContainsFunc(values, func(c *string) bool { return *c != *values[0] })
 }
 
 // filled counts a row's cells that are not empty.

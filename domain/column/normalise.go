@@ -66,7 +66,7 @@ var joined = compounds{
 	{"web", "site"}: "website", {"bar", "code"}: "barcode", {"birth", "day"}: "birthday", {"birth", "date"}: "birthday",
 	{"date", "birth"}: "birthday", {"job", "title"}: "jobtitle", {"e", "mails"}: "email",
 	{"pin", "code"}: "postcode", {"st", "cd"}: "state", {"co", "nm"}: "company", {"lst", "prc"}: "listprice",
-	{"list", "price"}: "listprice", {"qty", "oh"}: "onhand", {"on", "hand"}: "onhand",
+	{"country", "id"}: "country", {"list", "price"}: "listprice", {"qty", "oh"}: "onhand", {"on", "hand"}: "onhand",
 }
 
 // Replace joins words. It ignores "of" between two of them.
@@ -111,5 +111,5 @@ var abbreviations = map[string][]string{
 	"inv": {"inventory"}, "rmk": {"remarks"}, "rmks": {"remarks"}, "cmt": {"comment"}, "cmnts": {"comments"},
 	"acct": {"account"}, "cmpy": {"company"}, "cmpny": {"company"}, "lang": {"language"}, "prov": {"province"},
 	"cel": {"cell"}, "ref": {"reference"}, "bday": {"birthday"}, "lbl": {"label"},
-	"nummer": {"number"}, "numero": {"number"},
+	"nummer": {"number"}, "numero": {"number"}, "cntct": {"contact"}, "prsn": {"person"}, "intrnt": {"internet"},
 }

@@ -1,6 +1,9 @@
 package column
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // noise are words that name a value's owner, or say that it is the usual one, also in other languages.
 var noise = setOf("contact", "customer", "client", "person", "primary", "main", "default", "your", "my", "buyer",
@@ -9,29 +12,56 @@ var noise = setOf("contact", "customer", "client", "person", "primary", "main", 
 	"kunde", "kunden", "kontakt", "artikel", "produkt", "cliente", "referente", "contatto", "contacto", "contato",
 	"klant", "klienta", "klient", "kontaktowy", "顧客", "会員", "担当者", "商品")
 
+// parties are words of noise that name people. They are noise only in a schema about people.
+var parties = setOf("contact", "customer", "client", "person", "buyer", "requester", "subscriber", "member", "lead",
+	"guest", "invitee", "attendee", "user", "kunde", "kunden", "kontakt", "cliente", "referente", "contatto", "contacto",
+	"contato", "klant", "klienta", "klient", "kontaktowy", "顧客", "会員", "担当者")
+
 // fillers join other words, in the languages that synonyms are in.
 var fillers = setOf("a", "an", "and", "or", "in", "on", "at", "for", "to", "de", "du", "des", "d", "l", "le", "la",
 	"les", "del", "della", "di", "do", "da", "dos", "el", "il", "der", "die", "das", "und", "et", "y", "e", "van",
-	"het", "w", "i")
+	"het", "w", "i", "kg", "g", "lb", "oz", "cm", "mm", "кг", "г", "utc", "gmt")
 
 // qualifiers say which of several, and generics fit any column: they count, but little.
 var (
 	qualifiers = setOf("home", "office", "work", "business", "private", "personal", "gross", "net", "official",
-		"suggested", "current", "seller", "address", "standard", "profile", "total", "base")
-	generics = setOf("name", "title", "text", "field", "code")
+		"suggested", "current", "seller", "address", "standard", "profile", "total", "base", "original", "regular")
+	generics = setOf("name", "title", "text", "field", "code", "file")
+	vague    = setOf("number", "date", "id", "name", "title", "text", "field", "code", "file")
 )
 
-// owners are words for a person other than the one that the row is about.
-var owners = []string{"owner", "assignee", "agent", "manager", "seller", "vendor", "supplier", "created", "updated",
-	"by", "referrer", "sender", "cc", "employee", "staff", "support"}
+// others are words for somebody whom the row is not about, and personal are words of fields for which that matters.
+var (
+	others = setOf("owner", "assignee", "agent", "manager", "seller", "supplier", "referrer", "cc", "bcc", "employee",
+		"staff", "support", "assistant", "salesperson", "rep", "organizer", "host", "approver", "spouse", "emergency",
+		"parent", "user", "shop", "store", "merchant", "reply", "fax", "alternate", "reading", "second", "secondary",
+		"former", "previous", "vendor", "created", "updated", "maiden")
+	personal = setOf("email", "firstname", "lastname", "fullname", "phone", "mobile", "street", "city", "region",
+		"postcode", "country", "company", "jobtitle", "birthday", "customer", "website")
+	person = setOf("firstname", "lastname", "fullname", "phone", "birthday")
+)
+
+// tailWords end the names of columns that are about a property of what the words before them name.
+var tailWords = setOf("address", "code", "unit", "number", "id", "type", "group", "class", "status", "method", "rate")
+
+// withoutNumber returns a name's words without a number at its end.
+func withoutNumber(words []string) string {
+	if n := len(words); n > 1 && words[n-1] == "1" {
+		words = words[:n-1]
+	}
+	return strings.Join(words, " ")
+}
 
 // alike are pairs of words that must not count as typing errors of each other.
 var alike = [][2]string{{"country", "county"}, {"state", "status"}, {"state", "stage"}, {"contact", "contract"},
-	{"price", "prize"}, {"quantity", "quality"}, {"place", "plate"}, {"published", "publisher"}, {"product", "produce"}}
+	{"price", "prize"}, {"quantity", "quality"}, {"place", "plate"}, {"published", "publisher"}, {"product", "produce"},
+	{"titel", "title"}}
 
 // heads begin compound words of languages that write them as one. They carry little information, like noise.
-var heads = []string{"artikel", "produkt", "product", "kunden", "kontakt", "contact", "firmen", "waren", "klanten",
-	"klant", "bedrijfs", "verkaufs", "verkoop", "lager", "担当者", "商品", "顧客", "会員", "販売", "お", "ご"}
+var heads = []string{"artikel", "produkt", "product", "waren", "verkaufs", "verkoop", "lager", "商品", "販売", "お", "ご"}
+
+// partyHeads are heads that name people and companies. They carry little information only in a schema about people.
+var partyHeads = []string{"kunden", "kontakt", "contact", "firmen", "klanten", "klant", "bedrijfs", "担当者", "顧客", "会員"}
 
 // tails end Japanese words without changing what they are about: name, text, field, date.
 var tails = []string{"名", "文", "欄", "数"}
@@ -41,7 +71,11 @@ func (m *matcher) inVocabulary(word string) string {
 	if _, ok := m.known[word]; ok {
 		return word
 	}
-	for _, head := range heads {
+	all := heads
+	if m.isAboutPeople {
+		all = slices.Concat(heads, partyHeads)
+	}
+	for _, head := range all {
 		if rest, ok := strings.CutPrefix(word, head); ok && m.isKnown(rest) {
 			return rest
 		}
@@ -61,6 +95,13 @@ func (m *matcher) isKnown(word string) bool {
 
 // unbracketed returns a name's words outside of brackets, and those inside. A name that is all in brackets has none.
 func unbracketed(name string) (outer, inner []string) {
+	outerText, innerText := bracketed(name)
+	return words(outerText), words(innerText)
+}
+
+// bracketed returns a name's text outside of brackets, and the text inside. If all of it is in brackets, it is
+// outside.
+func bracketed(name string) (outer, inner string) {
 	var out, in strings.Builder
 	depth := 0
 	for _, r := range name {
@@ -80,11 +121,10 @@ func unbracketed(name string) (outer, inner []string) {
 			in.WriteRune(' ')
 		}
 	}
-	outer, inner = words(out.String()), words(in.String())
-	if len(outer) == 0 {
-		return inner, nil
+	if len(split(out.String())) == 0 {
+		return in.String(), ""
 	}
-	return outer, inner
+	return out.String(), in.String()
 }
 
 // isTransposed reports whether two texts differ only in two neighbouring Latin letters.

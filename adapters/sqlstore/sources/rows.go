@@ -80,6 +80,7 @@ type (
 		Type   column.Type `json:"type"`
 		Empty  bool        `json:"empty,omitempty"`
 
+		Constant  bool `json:"-"` // only for suggestions
 		Unordered bool `json:"unordered,omitempty"`
 	}
 	pairRow struct {
