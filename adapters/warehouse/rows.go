@@ -119,6 +119,27 @@ func Place(key *string) *string {
 // first row is added.
 func (b *Batches) Apply(all bool) { b.next.Applied = all }
 
+// Total sends the number of the table's rows, as a database writes it, instead of rows.
+func (b *Batches) Total(text string) error {
+	total, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return connection.NotThisDatabase
+	}
+	b.next.Total = &total
+	return b.Flush()
+}
+
+// TotalOf is Total for the only row of a result.
+func (b *Batches) TotalOf(rows [][]*string, err error) error {
+	if err != nil {
+		return err
+	}
+	if len(rows) != 1 || len(rows[0]) != 1 || rows[0][0] == nil {
+		return connection.NotThisDatabase
+	}
+	return b.Total(*rows[0][0])
+}
+
 // Add adds a row.
 func (b *Batches) Add(row []*string) error {
 	for i, v := range row {

@@ -46,6 +46,11 @@ type rowReader struct {
 	row      Row            // the one that is read
 	fullRow  Row            // it with the fields that are not shown; it shares their values
 
+	isAdmitted bool // the read goes on with one that the limits on previews have counted
+
+	isCount bool   // only the number of a table's rows is read
+	total   *int64 // which the database counted
+
 	idFrom  int // the field that ids are made from; -1 for no ids
 	keyHash func(column.Value) (source.KeyHash, bool)
 	withID  []column.Value // of the row that is read
@@ -233,6 +238,7 @@ func (r *rowReader) addBatch(b column.Batch) error {
 		if err := r.begin(); err != nil {
 			return err
 		}
+		r.total = b.Total
 	}
 	i := -1
 	for cells := range b.Rows.All() {

@@ -38,6 +38,7 @@ type RowsQuery struct {
 	Since     string // Changes.Cursor: only rows that were added or changed then and later; empty: all
 	Removed   bool   // RowsStart.Removed, too, unless After is given; requires Since
 	IDs       bool   // each row has its id as the last value, null without a key; not with Raw
+	Count     Count  // of the rows of all pages
 	Distinct  bool   // a value of a unique field that a row before has is invalid, too
 }
 
@@ -72,6 +73,8 @@ type RowsEnd struct {
 	Cut     *fault.Error   // the org's limit that ended the read, with More; nil if it was RowsQuery.Limit, or none
 	Last    int            // the Number of the last row that was read, even if the read failed; 0 for none
 	Skipped map[string]int // values by unique field that were not compared: RowsQuery.Distinct, source.MaxDistinct
+
+	Count *int64 // RowsQuery.Count; nil if it was not asked for, or is unknown
 
 	FilteredBy FilteredBy // empty without filters
 	SortedBy   SortedBy   // empty without an order
@@ -118,6 +121,20 @@ func (s *Service) ReadRows(
 		}
 		return begin(r.ctx, RowsStart{r.selected(), removals})
 	}
+	if err := s.readInto(ctx, by, src, offer, r); err != nil {
+		return RowsEnd{Last: r.last.Number}, r.fault(err)
+	}
+	end, err := r.end()
+	if err == nil {
+		end.Count, err = s.count(ctx, by, src, offer, r)
+	}
+	return end, err
+}
+
+// readInto reads a source's rows into r.
+func (s *Service) readInto(
+	ctx context.Context, by identity.Actor, src *source.Source, offer Offer, r *rowReader,
+) (err error) {
 	if src.Location.Backend() == source.SheetBackend {
 		err = s.readSheetRows(ctx, by, src, offer, r)
 	} else {
@@ -126,18 +143,20 @@ func (s *Service) ReadRows(
 	if err == nil {
 		err = r.emitSorted()
 	}
-	if err != nil && !errors.Is(err, errEnough) {
-		return RowsEnd{Last: r.last.Number}, r.fault(err)
+	if errors.Is(err, errEnough) {
+		return nil
 	}
-	return r.end()
+	return err
 }
 
 // readSheetRows reads the next rows of a sheet into r.
 func (s *Service) readSheetRows(
 	ctx context.Context, by identity.Actor, src *source.Source, offer Offer, r *rowReader,
 ) error {
-	if err := s.admit(ctx, by, connection.HostTarget(by.Org, src.Location.Sheet.Host())); err != nil {
-		return err
+	if !r.isAdmitted {
+		if err := s.admit(ctx, by, connection.HostTarget(by.Org, src.Location.Sheet.Host())); err != nil {
+			return err
+		}
 	}
 	q := source.RowsQuery{Columns: r.names, Exact: r.exact(), After: r.from.Number, Version: r.from.Version,
 		Limit: r.readLimit()}
@@ -161,11 +180,13 @@ func (s *Service) readTableRows(
 	r.style = column.Warehouse
 	conditions, _ := r.where()
 	q := connection.RowsQuery{Table: src.Location.Table, Columns: r.names, Where: conditions, Key: r.key,
-		After: r.from.Place, Limit: r.readLimit(), Sort: r.order()}
+		After: r.from.Place, Limit: r.readLimit(), Sort: r.order(), Count: r.isCount}
 	return s.deps.WithCredential(ctx, by, src.Location.Connection, func(ctx context.Context, w ports.Warehouse,
 		target ports.Target) error {
-		if err := s.admit(ctx, by, target.Credential.Target(by.Org)); err != nil {
-			return err
+		if !r.isAdmitted {
+			if err := s.admit(ctx, by, target.Credential.Target(by.Org)); err != nil {
+				return err
+			}
 		}
 		target.Limits.Statement = target.Credential.StatementLimit(offer.Rows.Seconds)
 		target.Limits.Total = offer.Rows.Seconds

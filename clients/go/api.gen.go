@@ -5848,6 +5848,9 @@ type SourceRows struct {
 	FilteredBy *string `json:"filtered_by"`
 	// `source`: the database sorted. `atrium`: all rows were read. `null` without `sort`.
 	SortedBy *string `json:"sorted_by"`
+	// The number of rows that `count` asked for. `null` without it, if the database has no estimate, and if there
+	// are more rows than the organisation may read.
+	Count *int64 `json:"count"`
 }
 
 // SourceRowsChangedData is a type of the API. The data of source.rows_changed: A comparison found changed rows
@@ -11917,6 +11920,9 @@ func (r *DataSourcesServicePreviewWarehouseResult) UnmarshalJSON(text []byte) er
 type DataSourcesRowsQuery struct {
 	// The maximum number of rows. Default: 100 for a page, and all for a stream.
 	Limit int64
+	// Whether `count` has the number of the rows of all pages. `exact`: the database counts, or with filters and in
+	// files Atrium. `estimate`: the database's statistics at the last refresh, without filters. A stream has none.
+	Count string
 	// The keys of the mapped fields that are wanted, separated by commas. Default: all.
 	Fields string
 	// Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty. Or
@@ -11953,6 +11959,7 @@ type DataSourcesRowsQuery struct {
 func (q DataSourcesRowsQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "limit", q.Limit)
+	addValue(v, "count", q.Count)
 	addValue(v, "fields", q.Fields)
 	addValue(v, "filter", q.Filter)
 	addValue(v, "sort", q.Sort)
@@ -11969,6 +11976,9 @@ func (q DataSourcesRowsQuery) values() url.Values {
 type DataSourcesRowsStreamQuery struct {
 	// The maximum number of rows. Default: 100 for a page, and all for a stream.
 	Limit int64
+	// Whether `count` has the number of the rows of all pages. `exact`: the database counts, or with filters and in
+	// files Atrium. `estimate`: the database's statistics at the last refresh, without filters. A stream has none.
+	Count string
 	// The keys of the mapped fields that are wanted, separated by commas. Default: all.
 	Fields string
 	// Only rows whose field has this value: `filter[email]=ada@example.com`, and without one if it is empty. Or
@@ -12003,6 +12013,7 @@ type DataSourcesRowsStreamQuery struct {
 func (q DataSourcesRowsStreamQuery) values() url.Values {
 	v := url.Values{}
 	addValue(v, "limit", q.Limit)
+	addValue(v, "count", q.Count)
 	addValue(v, "fields", q.Fields)
 	addValue(v, "filter", q.Filter)
 	addValue(v, "sort", q.Sort)

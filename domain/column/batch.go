@@ -17,6 +17,7 @@ type Batch struct {
 	Numbers []int       // of the rows in their file, from 1; empty for a warehouse's table
 	Applied bool        // in the first batch: the database was given all conditions of the query
 	Sorted  bool        // in the first batch: the database has the order that the query asks for
+	Total   *int64      // of the table's rows, if the query asked only for their number; no rows follow
 	Rows    Rows        // a value for each column that was asked for
 }
 
@@ -40,6 +41,7 @@ type head struct {
 	Numbers []int       `json:",omitempty"`
 	Applied bool        `json:",omitempty"`
 	Sorted  bool        `json:",omitempty"`
+	Total   *int64      `json:",omitempty"`
 	Count   int         `json:",omitempty"` // of rows
 	Width   int         `json:",omitempty"` // cells of each
 }
@@ -51,7 +53,7 @@ const Packed = 0
 // JSON would take ten times as long.
 func (b Batch) Pack() ([]byte, error) {
 	text, err := json.Marshal(head{Version: b.Version, Missing: b.Missing, Sample: b.Sample, Numbers: b.Numbers,
-		Applied: b.Applied, Sorted: b.Sorted, Count: b.Rows.count, Width: b.Rows.width})
+		Applied: b.Applied, Sorted: b.Sorted, Total: b.Total, Count: b.Rows.count, Width: b.Rows.width})
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +79,7 @@ func Unpack(data []byte) (Batch, error) {
 		return Batch{}, errPacked
 	}
 	b := Batch{Version: h.Version, Missing: h.Missing, Sample: h.Sample, Numbers: h.Numbers,
-		Applied: h.Applied, Sorted: h.Sorted, Rows: Rows{packed: data[offset:], count: h.Count, width: h.Width}}
+		Applied: h.Applied, Sorted: h.Sorted, Total: h.Total, Rows: Rows{packed: data[offset:], count: h.Count, width: h.Width}}
 	if !b.Rows.isWhole() {
 		return Batch{}, errPacked
 	}

@@ -85,6 +85,7 @@ func TestHeadersMeanWhatTheyMeanInTheirTablesLanguage(t *testing.T) {
 	for _, tt := range []struct{ name, schema, headers, field, want string }{
 		{"a word that is an English one, too", "contacts", "Navn,Adresse,Postnummer,By,Land", "city", "By"},
 		{"a word with another meaning elsewhere", "contacts", "Jméno,Příjmení,Město,Kraj,Země", "region", "Kraj"},
+		{"and no other one", "contacts", "Jméno,Příjmení,Město,Kraj", "country", ""},
 		{"a compound word", "contacts", "Kundnamn,Kundens e-post::email,Postort", "full_name", "Kundnamn"},
 		{"words without spaces", "orders", "订单编号,客户姓名,订单总价::number", "total", "订单总价"},
 		{"a field of a type without synonyms", "invoices", "Fakturanummer,Forfaldsdato::date,Kunde", "due_date",

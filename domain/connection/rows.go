@@ -22,6 +22,10 @@ type RowsQuery struct {
 	Limit int     // the most rows
 
 	Sort *Sort // nil for none
+
+	// Count asks only for the number of the table's rows (column.Batch.Total). A kind that has no short way to it
+	// ignores it, and returns the rows.
+	Count bool
 }
 
 // Sort orders rows by a column before RowsQuery.Key does: by the order of column.Compare as far as the database has it,

@@ -47,6 +47,11 @@ func rowsAreFiltered(t *testing.T, ann *client, shop *shopWarehouse, connection 
 			t.Errorf("%s: %q, want %q", query, got, want.rows)
 		}
 	}
+	for query, want := range map[string]string{"count=exact": "4", "count=exact&limit=1": "4", "": "null",
+		"count=estimate": "null", "count=exact&limit=1&filter[price][gte]=0": "3", "count=estimate&filter[price][gte]=0": "null"} {
+		ann.get(t, rows+"&"+query).has(t, map[string]string{"count": want})
+	}
+	ann.do(t, "GET", rows+"&count=exact", nil, "Accept: text/csv").problem(t, 400, "invalid_parameter")
 	for sort, want := range map[string]struct{ rows, by string }{
 		"price":                          {"I-2 P-1 P-2 I-1", "source"},
 		"-price":                         {"P-2 P-1 I-2 I-1", "source"},

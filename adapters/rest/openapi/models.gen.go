@@ -6032,6 +6032,9 @@ type SourcePauseReason string
 
 // SourceRows defines model for SourceRows.
 type SourceRows struct {
+	// Count The number of rows that `count` asked for. `null` without it, if the database has no estimate, and if there are more rows than the organisation may read.
+	Count nullable.Nullable[int64] `json:"count"`
+
 	// Data The rows. Each is an object with field keys and values.
 	Data []map[string]interface{} `json:"data"`
 

@@ -39,6 +39,9 @@ const linesOfJSON = "application/x-ndjson"
 var errRemovedFormat = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
 	Detail: "removed cannot be combined with CSV or Arrow. Accept application/json or application/x-ndjson."}
 
+var errCountFormat = &fault.Error{Kind: fault.Malformed, Code: "invalid_parameter",
+	Detail: "count cannot be combined with a stream. Accept application/json."}
+
 // numberMember is the column with a row's number.
 const numberMember = "$row"
 

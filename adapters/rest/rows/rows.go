@@ -43,12 +43,15 @@ func rowsQuery(r *server.Call) (q sources.RowsQuery, err error) {
 	q = sources.RowsQuery{Limit: r.Number("limit", 0), After: page.After, Raw: r.Query.Get("raw") == "true",
 		Since: r.Query.Get("since"), Sort: r.Query.Get("sort"),
 		Removed: r.Query.Get("removed") == "true", IDs: r.Query.Get("ids") == "true",
-		OnInvalid: sources.OnInvalid(r.Query.Get("on_invalid"))}
+		OnInvalid: sources.OnInvalid(r.Query.Get("on_invalid")), Count: sources.Count(r.Query.Get("count"))}
 	if fields := r.Query.Get("fields"); fields != "" {
 		q.Fields = strings.Split(fields, ",")
 	}
 	if q.Removed && isRowFormat(r.Produces) && r.Produces != linesOfJSON {
 		return q, errRemovedFormat
+	}
+	if q.Count != "" && isRowFormat(r.Produces) {
+		return q, errCountFormat
 	}
 	q.Filters, err = filters(r.Query)
 	return q, err
@@ -84,8 +87,9 @@ func listRows(r *server.Call) (server.Reply, error) {
 		NextCursor nullable.Nullable[string]    `json:"next_cursor"`
 		FilteredBy nullable.Nullable[string]    `json:"filtered_by"`
 		SortedBy   nullable.Nullable[string]    `json:"sorted_by"`
+		Count      *int64                       `json:"count"`
 	}{append(p.data, ']'), p.invalid, p.removals, end.More, next, openapi.OrNull(string(end.FilteredBy)),
-		openapi.OrNull(string(end.SortedBy))})
+		openapi.OrNull(string(end.SortedBy)), end.Count})
 	return server.OK(server.JSON(text)), err
 }
 

@@ -26,6 +26,10 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil || len(columns) == 0 {
 		return err
 	}
+	if q.Count {
+		rows, err := s.query(`SELECT toString(count()) FROM `+quote(database)+`.`+quote(q.Table.Name))
+		return out.TotalOf(rows, err)
+	}
 	list := make([]string, len(columns))
 	for i, c := range columns {
 		list[i] = cell(c, warehouse.MaxValue)

@@ -27,6 +27,10 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil || len(columns) == 0 {
 		return err
 	}
+	if q.Count {
+		rows, err := s.query(`SELECT COUNT(*) FROM `+quote(s.database)+`.`+quote(q.Table.Name))
+		return out.TotalOf(rows, err)
+	}
 	find := func(name string) column {
 		return all[slices.IndexFunc(all, func(c column) bool { return c.Name == name })]
 	}

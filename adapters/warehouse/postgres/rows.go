@@ -44,6 +44,9 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 	if err != nil || len(columns) == 0 {
 		return err
 	}
+	if q.Count {
+		return s.count(q.Table, out)
+	}
 	list, cut := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
 		name := `c` + strconv.Itoa(i)
@@ -76,6 +79,19 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		return comparison(c, chosen.bind)
 	})
 	return s.stream(list, cut, q, chosen, wholeFloats(columns), out)
+}
+
+// count sends the number of a table's rows.
+func (s *session) count(table connection.TableRef, out *warehouse.Batches) error {
+	rows, err := s.query(`SELECT pg_catalog.count(*)::pg_catalog.text FROM ` + quote(table.Schema) + `.` +
+		quote(table.Name))
+	if err != nil {
+		return err
+	}
+	if len(rows) != 1 || len(rows[0]) != 1 {
+		return connection.NotThisDatabase
+	}
+	return out.Total(string(rows[0][0]))
 }
 
 // orderOf returns how rows are ordered by a column's values, whatever its collation: false if that is not known to be

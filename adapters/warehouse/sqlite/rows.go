@@ -28,6 +28,13 @@ func (w *Warehouse) Rows(
 		if err != nil {
 			return err
 		}
+		if len(columns) > 0 && q.Count {
+			var total string
+			if err := db.QueryRowContext(ctx, `SELECT count(*) FROM `+quote(q.Table.Name)).Scan(&total); err != nil {
+				return err
+			}
+			return out.Total(total)
+		}
 		if len(columns) > 0 {
 			if err := rows(ctx, db, q, columns, out); err != nil {
 				return err

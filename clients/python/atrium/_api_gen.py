@@ -8219,6 +8219,11 @@ class SourceRows(TypedDict):
     sorted_by: Optional[Union[Literal["source", "atrium"], str]]
     """`source`: the database sorted. `atrium`: all rows were read. `null` without `sort`."""
 
+    count: Optional[int]
+    """The number of rows that `count` asked for. `null` without it, if the database has no estimate, and if
+    there are more rows than the organisation may read.
+    """
+
 
 class SourceRowsChangedData(TypedDict):
     """The data of source.rows_changed: A comparison found changed rows in a data source."""
@@ -15080,6 +15085,7 @@ class DataSourcesResource(Resource):
         source_id: str,
         *,
         limit: Optional[int] = None,
+        count: Optional[Union[Literal["estimate", "exact"], str]] = None,
         fields: Optional[str] = None,
         filter: Optional[Dict[str, str]] = None,
         sort: Optional[str] = None,
@@ -15126,13 +15132,14 @@ class DataSourcesResource(Resource):
         too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call
         can have.
         """
-        return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "sort": sort, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
+        return cast("Pages[Dict[str, Any], SourceRows]", self._caller.pages("dataSources.rows", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "count": count, "fields": fields, "filter": filter, "sort": sort, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw, "cursor": cursor}, options=options))
 
     def rows_stream(
         self,
         source_id: str,
         *,
         limit: Optional[int] = None,
+        count: Optional[Union[Literal["estimate", "exact"], str]] = None,
         fields: Optional[str] = None,
         filter: Optional[Dict[str, str]] = None,
         sort: Optional[str] = None,
@@ -15178,7 +15185,7 @@ class DataSourcesResource(Resource):
         too_many_reads, unsupported_format, upstream_timeout, url_not_allowed; and those that every call
         can have.
         """
-        return cast("Iterator[Dict[str, Any]]", self._caller.lines("dataSources.rowsStream", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "fields": fields, "filter": filter, "sort": sort, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw}, options=options))
+        return cast("Iterator[Dict[str, Any]]", self._caller.lines("dataSources.rowsStream", "GET", path("/api/datasources/{}/rows", source_id), query={"limit": limit, "count": count, "fields": fields, "filter": filter, "sort": sort, "since": since, "ids": ids, "removed": removed, "on_invalid": on_invalid, "raw": raw}, options=options))
 
     def update(
         self,

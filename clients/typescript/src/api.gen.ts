@@ -6602,6 +6602,11 @@ export type SourceRows = {
   filtered_by: 'source' | 'atrium' | (string & {}) | null
   /** `source`: the database sorted. `atrium`: all rows were read. `null` without `sort`. */
   sorted_by: 'source' | 'atrium' | (string & {}) | null
+  /**
+   * The number of rows that `count` asked for. `null` without it, if the database has no estimate, and if there
+   * are more rows than the organisation may read.
+   */
+  count: number | null
 }
 
 /** The data of source.rows_changed: A comparison found changed rows in a data source. */
@@ -11706,6 +11711,12 @@ export class DataSourcesResource extends Resource {
   rows(sourceId: string, query?: {
       /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
       limit?: number
+      /**
+       * Whether `count` has the number of the rows of all pages. `exact`: the database counts, or with filters
+       * and in files Atrium. `estimate`: the database's statistics at the last refresh, without filters. A
+       * stream has none.
+       */
+      count?: 'estimate' | 'exact' | (string & {})
       /** The keys of the mapped fields that are wanted, separated by commas. Default: all. */
       fields?: string
       /**
@@ -11792,6 +11803,12 @@ export class DataSourcesResource extends Resource {
   rowsStream(sourceId: string, query?: {
       /** The maximum number of rows. Default: 100 for a page, and all for a stream. */
       limit?: number
+      /**
+       * Whether `count` has the number of the rows of all pages. `exact`: the database counts, or with filters
+       * and in files Atrium. `estimate`: the database's statistics at the last refresh, without filters. A
+       * stream has none.
+       */
+      count?: 'estimate' | 'exact' | (string & {})
       /** The keys of the mapped fields that are wanted, separated by commas. Default: all. */
       fields?: string
       /**

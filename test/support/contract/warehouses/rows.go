@@ -54,6 +54,15 @@ func warehouseRows(t *testing.T, w ports.Warehouse, harness Harness) {
 			if len(missing) > 0 || len(rows) < len(want.Rows) {
 				t.Fatalf("%d rows, missing %q", len(rows), missing)
 			}
+			total := int64(len(rows))
+			must(t, w.Rows(t.Context(), target, connection.RowsQuery{Table: ref, Columns: names[:1], Limit: all,
+				Count: true}, func(b column.Batch) error {
+				if total -= int64(b.Rows.Len()); b.Total != nil {
+					total -= *b.Total
+				}
+				return nil
+			}))
+			assert.Equal(t, "rows that are not counted", total, int64(0))
 			if len(rows) > 3 { // a preview shows any three
 				return
 			}
