@@ -16,8 +16,8 @@ const (
 	ExactCount    Count = "exact"    // by the database, or by reading them
 )
 
-// count returns the number of rows of all pages of r's query, nil if it is unknown: an estimate of rows that a filter or
-// a change selects, and an exact number beyond the org's limits. r has read one page.
+// count returns the number of rows of all pages of r's query. It is nil if it is unknown: an estimate of rows that a
+// filter or a change selects, and an exact number beyond the org's limits. r has read one page.
 func (s *Service) count(
 	ctx context.Context, by identity.Actor, src *source.Source, offer Offer, r *rowReader,
 ) (*int64, error) {

@@ -41,8 +41,8 @@ func TestRowsOfAllPagesAreCounted(t *testing.T) {
 		"not beyond the org's limit":                   {counting(2, "exact", page...), 3, true, 2, false, 0},
 		"without rows that are skipped": {sources.RowsQuery{Limit: 2, Count: "exact",
 			OnInvalid: sources.SkipInvalid}, 100, true, 2, false, four},
-		"all, in an order that Atrium has": {sources.RowsQuery{Limit: 9, Count: "exact", Sort: "name"}, 100, false, 2, true,
-			five},
+		"all, in an order that Atrium has": {sources.RowsQuery{Limit: 9, Count: "exact",
+			Sort: "name"}, 100, false, 2, true, five},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, reads, asked := newEnv(t), 0, false

@@ -79,7 +79,8 @@ func Unpack(data []byte) (Batch, error) {
 		return Batch{}, errPacked
 	}
 	b := Batch{Version: h.Version, Missing: h.Missing, Sample: h.Sample, Numbers: h.Numbers,
-		Applied: h.Applied, Sorted: h.Sorted, Total: h.Total, Rows: Rows{packed: data[offset:], count: h.Count, width: h.Width}}
+		Applied: h.Applied, Sorted: h.Sorted, Total: h.Total,
+		Rows: Rows{packed: data[offset:], count: h.Count, width: h.Width}}
 	if !b.Rows.isWhole() {
 		return Batch{}, errPacked
 	}

@@ -3,8 +3,8 @@ package column
 import "slices"
 
 // settleDocuments gives the fields of documents, such as orders and invoices, the columns whose names leave out what a
-// row is about: the date and the customer's name. A schema describes documents if it has a field for a number and one for
-// a customer.
+// row is about: the date and the customer's name. A schema describes documents if it has a field for a number and a
+// field for a customer.
 func (m *matcher) settleDocuments(pairs [][]judgement) {
 	isNumber := func(f fieldNames) bool { return f.Type == Number }
 	customer := m.fieldMeaning("customer")

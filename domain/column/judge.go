@@ -67,8 +67,8 @@ func (m *matcher) judge(f, c int) judgement {
 	return best
 }
 
-// Factors for a column about somebody else, for one with the same value in all rows, such as the shop's own address, and
-// for a word that means something else in the table's language.
+// Factors for a column about somebody else, for one with the same value in all rows, such as the shop's own address,
+// and for a word that means something else in the table's language.
 const (
 	ofOthers    = 0.5
 	ofConstants = 0.5

@@ -14,8 +14,8 @@ var noise = setOf("contact", "customer", "client", "person", "primary", "main", 
 
 // parties are words of noise that name people. They are noise only in a schema about people.
 var parties = setOf("contact", "customer", "client", "person", "buyer", "requester", "subscriber", "member", "lead",
-	"guest", "invitee", "attendee", "user", "kunde", "kunden", "kontakt", "cliente", "referente", "contatto", "contacto",
-	"contato", "klant", "klienta", "klient", "kontaktowy", "顧客", "会員", "担当者")
+	"guest", "invitee", "attendee", "user", "kunde", "kunden", "kontakt", "cliente", "referente", "contatto",
+	"contacto", "contato", "klant", "klienta", "klient", "kontaktowy", "顧客", "会員", "担当者")
 
 // fillers join other words, in the languages that synonyms are in.
 var fillers = setOf("a", "an", "and", "or", "in", "on", "at", "for", "to", "de", "du", "des", "d", "l", "le", "la",

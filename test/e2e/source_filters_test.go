@@ -48,7 +48,8 @@ func rowsAreFiltered(t *testing.T, ann *client, shop *shopWarehouse, connection 
 		}
 	}
 	for query, want := range map[string]string{"count=exact": "4", "count=exact&limit=1": "4", "": "null",
-		"count=estimate": "null", "count=exact&limit=1&filter[price][gte]=0": "3", "count=estimate&filter[price][gte]=0": "null"} {
+		"count=estimate": "null", "count=exact&limit=1&filter[price][gte]=0": "3",
+		"count=estimate&filter[price][gte]=0": "null"} {
 		ann.get(t, rows+"&"+query).has(t, map[string]string{"count": want})
 	}
 	ann.do(t, "GET", rows+"&count=exact", nil, "Accept: text/csv").problem(t, 400, "invalid_parameter")
