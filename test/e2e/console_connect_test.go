@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -33,5 +35,20 @@ func connects(ctx context.Context, t *testing.T, s *server, owner *client) {
 			`[...document.querySelectorAll('button')].find((b) => b.innerText === 'Connect').scrollIntoView()`))
 		keep(ctx, t, "console-connect-"+kind)
 	}
+	for service, advice := range map[string]string{"postgres?service=supabase": "Use the host of the session pooler",
+		"mysql?service=planetscale": "Create a password with the role Read only"} {
+		drive(ctx, t, chromedp.Navigate(s.url+"/console/w/default/connections/new/"+service))
+		reads(ctx, t, "With a client certificate")
+		above := drive(ctx, t, chromedp.Evaluate[string](
+			`document.querySelector('[name="connection_name"]').closest('form').parentElement.parentElement.innerText`))
+		if !strings.HasPrefix(above, advice) {
+			t.Errorf("%s: the form begins with %q", service, above)
+		}
+		for _, width := range []int64{390, 1280} {
+			drive(ctx, t, chromedp.EmulateViewport(width, 1000))
+			keep(ctx, t, fmt.Sprintf("console-connect-%s-%d", service[:5], width))
+		}
+	}
+	drive(ctx, t, chromedp.ResetViewport())
 	assert.Equal(t, "connections", len(owner.get(t, connections).items(t)), previous)
 }

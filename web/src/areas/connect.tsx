@@ -125,6 +125,11 @@ function Wizard({ kind, service, addresses }: {
       <Heading title={words.connectTitleTitle(service?.title ?? kind.title)} up={<Up to="connections">{t.connections}</Up>} />
       <div className="grid gap-4 lg:grid-cols-2">
         <Card>
+          {service && (
+            <p className="mt-0">
+              {service.advice} <a href={service.docs_url} target="_blank" rel="noopener">{words.documentationOf(service.title)}</a>
+            </p>
+          )}
           {kind.consent && (
             <>
               <p className="mt-0">{words.aPersonConsents}</p>
@@ -138,7 +143,7 @@ function Wizard({ kind, service, addresses }: {
               send={words.connect} busy={busy} onSend={() => { trial.reset(); store.mutate(values()) }}
               more={<Button disabled={busy} onClick={() => { store.reset(); trial.mutate(values()) }}>{trial.isPending ? words.tryingDialog : words.tryWithoutStoring}</Button>}
             >
-              <Input name="connection_name" label={t.name} maxLength={120} placeholder={kind.title} />
+              <Input name="connection_name" label={t.name} maxLength={120} placeholder={kind.title} defaultValue={service?.title} />
               {fields.filter(([name]) => !group(name)).map(field)}
               {groups.map((g) => {
                 const members = fields.filter(([name]) => group(name) === g)
@@ -171,11 +176,6 @@ function Wizard({ kind, service, addresses }: {
             title={kind.grants && kind.capabilities.includes('tables') ? words.makeARoleThat : words.beforeYouConnect}
             actions={kind.grants && <Copy text={kind.grants} />}
           >
-            {service && (
-              <p className="mt-0">
-                {service.advice} <a href={service.docs_url} target="_blank" rel="noopener">{words.documentationOf(service.title)}</a>
-              </p>
-            )}
             {addresses.length > 0 && (
               <>
                 <p className="mt-0">{words.allowTheseAddresses}</p>
