@@ -37,8 +37,8 @@ func TestCellsOfARowAreReadInAnyOrder(t *testing.T) {
 	}
 }
 
-// TestACellThatIsMergedDownwardsIsInEachRow has a region over three rows, one of which has nothing else, a header of two
-// rows, and cells that are merged sideways.
+// TestACellThatIsMergedDownwardsIsInEachRow has a region over three rows, one of which has nothing else, a header with
+// two rows, and cells that are merged sideways.
 func TestACellThatIsMergedDownwardsIsInEachRow(t *testing.T) {
 	const text = `<c r="%s" t="str"><v>%s</v></c>`
 	row := func(number int, cells ...string) string {
@@ -61,14 +61,16 @@ func TestACellThatIsMergedDownwardsIsInEachRow(t *testing.T) {
 		cell("", "Note")+end+begin+covered+cell("", "Shop")+cell("", "Sum")+end+
 		begin+cell(`table:number-rows-spanned="3"`, "North")+cell("", "a")+end+begin+covered+end+
 		begin+covered+cell("", "b")+cell(`table:number-columns-spanned="2"`, "wide")+covered+end+
-		begin+cell(`table:number-columns-spanned="2"`, "South")+covered+end+begin+`<table:table-cell/>`+cell("", "d")+end+odsEnd)
+		begin+cell(`table:number-columns-spanned="2"`, "South")+covered+end+
+		begin+`<table:table-cell/>`+cell("", "d")+end+odsEnd)
 	for name, tt := range map[string]struct {
 		rows    func(io.ReaderAt, int64, source.SheetLocation, func(int, []*string, []*string) error) error
 		content []byte
 		south   string
 	}{"xlsx": {xlsx.Rows, book, "6 South c;"}, "ods": {ods.Rows, document, "6 South;"}} {
 		got := ""
-		require.NoError(t, tt.rows(bytes.NewReader(tt.content), int64(len(tt.content)), source.SheetLocation{HeaderRow: 2},
+		file, location := bytes.NewReader(tt.content), source.SheetLocation{HeaderRow: 2}
+		require.NoError(t, tt.rows(file, int64(len(tt.content)), location,
 			func(number int, shownCells, _ []*string) error {
 				got += fmt.Sprint(number)
 				for _, c := range shownCells {
@@ -86,8 +88,8 @@ func TestACellThatIsMergedDownwardsIsInEachRow(t *testing.T) {
 
 // TestTheTotalsRowOfATableIsNoRow has a table with one, beside a table without, whose data is in the same row.
 func TestTheTotalsRowOfATableIsNoRow(t *testing.T) {
-	const relation = `<Relationship Id="r%d" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/` +
-		`table" Target="../tables/table%d.xml"/>`
+	const relation = `<Relationship Id="r%d" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships` +
+		`/table" Target="../tables/table%d.xml"/>`
 	row := func(number int, texts ...string) string {
 		out := fmt.Sprintf(`<row r="%d">`, number)
 		for i, text := range texts {

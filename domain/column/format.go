@@ -11,10 +11,10 @@ import (
 // MaxFormat is a Format's maximum length in characters.
 const MaxFormat = 40
 
-// Format determines how a column's dates or numbers are written, where the values do not show it. Its text is one of the
-// names below, or a pattern for dates with YYYY, YY, MM, M, MMM (a month's name), DD, D, HH, H, mm, ss, SSS, A (AM or PM)
-// and Z (an offset from UTC); other characters than letters, and T, stand for themselves. Two digits that are between
-// other characters can be one.
+// Format determines how a column's dates or numbers are written, where the values do not show it. Its text is one of
+// the names below, or a pattern for dates with YYYY, YY, MM, M, MMM (a month's name), DD, D, HH, H, mm, ss, SSS, A (AM
+// or PM) and Z (an offset from UTC); other characters than letters, and T, stand for themselves. Two digits that are
+// between other characters can be one.
 type Format struct {
 	parts []formatPart // the pattern's
 	unit  *big.Rat     // in seconds, of which a column has the number since epoch
@@ -30,8 +30,8 @@ type formatPart struct {
 
 const secondsOfDay = 24 * 60 * 60
 
-// namedFormats are the formats with a name. excel is the number of days since 30 December 1899, as a cell without a format
-// shows a date from March 1900 on.
+// namedFormats are the formats with a name. excel is the number of days since 30 December 1899, as a cell without a
+// format shows a date from March 1900 on.
 var namedFormats = map[string]Format{
 	"unix":        {unit: big.NewRat(1, 1), epoch: new(big.Rat)},
 	"unix_ms":     {unit: big.NewRat(1, 1e3), epoch: new(big.Rat)},
@@ -104,7 +104,7 @@ func (f *Format) isComplete() bool {
 		count['S'] <= count['s'] && count['A'] <= count['H'] && count['Z'] <= count['H'] && count['H'] <= count['D']
 }
 
-// moment reads a date, with a time of day if withTime is set. Files have ISO 8601 for cells that are dates, beside texts.
+// moment reads a date, with a time of day if withTime is set. Files have ISO 8601 for cells that are dates.
 func (f *Format) moment(text string, withTime bool) (value Value, reason Invalid) {
 	if value, reason = f.read(text, withTime); reason != "" {
 		if iso, ok := isoMoment(text, withTime); ok {
@@ -242,8 +242,8 @@ func (f *Format) counted(text string, withTime bool) (Value, Invalid) {
 	return TextValue(moment.Format(time.RFC3339Nano)), ""
 }
 
-// momentOf returns the moment after a number of seconds since 1970, rounded to milliseconds unless isExact is set. ok is
-// false if it has more than nine decimals, or its year more than four digits.
+// momentOf returns the moment after a number of seconds since 1970, rounded to milliseconds unless isExact is set. ok
+// is false if it has more than nine decimals, or its year more than four digits.
 func momentOf(seconds *big.Rat, isExact bool) (moment time.Time, ok bool) {
 	const decimals, roundedDecimals, lastYear = 9, 3, 9999
 	text := seconds.FloatString(decimals)

@@ -33,8 +33,9 @@ func checkTransform(f *column.Field, columns []column.Header, p Pair, add func(p
 	fits("date_order", t.Dates != "", datedTypes, "Must only be set for a field of type date or datetime.")
 	fits("decimal", t.Decimal != "", decimalTypes, "Must only be set for a field of type integer or number.")
 	if _, ok := column.NewFormat(t.Format, f.Type); !ok && t.Format != "" {
-		add("/transform/format", "not_allowed_value", "Must be, for a field of type date or datetime, a pattern such as "+
-			"DD.MM.YYYY, or unix, unix_ms, unix_us or excel; and hundredths or thousandths for one of type integer or number.")
+		add("/transform/format", "not_allowed_value", "Must be, for a field of type date or datetime, a pattern such "+
+			"as DD.MM.YYYY, or unix, unix_ms, unix_us or excel; and hundredths or thousandths for a field of type "+
+			"integer or number.")
 	}
 	fits("values", len(t.Values) > 0, []column.Type{column.Enum}, "Must only be set for a field of type enum.")
 	if t.Split != nil && utf8.RuneCountInString(t.Split.Separator) > column.MaxSeparator {

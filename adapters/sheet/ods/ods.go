@@ -217,8 +217,8 @@ func (d *document) table(e xml.StartElement, begin func(*table) func(int, cells)
 	}
 }
 
-// row reads a row's cells, and how many columns it takes up to its last one that is not empty. If it has any, cells that
-// are covered by one above them have its value.
+// row reads a row's cells, and how many columns it takes up to its last one that is not empty. If it has any, cells
+// that are covered by one above them have its value.
 func (d *document) row() (row cells, width int, err error) {
 	col, isFilled := 0, false
 	for {

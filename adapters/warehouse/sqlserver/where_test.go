@@ -16,17 +16,18 @@ import (
 
 // found are columns with values of which each is another one.
 var found = map[string][]any{
-	"tiny tinyint":           {int64(255), int64(0), int64(69), nil},
-	"big bigint":             {int64(1 << 62), int64(-1), int64(0), nil},
-	"sold bit":               {true, false, nil},
-	"price decimal(10,2)":    {"7.50", "0.00", "-0.01", "99999999.99"},
-	"share decimal(2,2)":     {"0.10", "0.99", "-0.50", nil},
-	"paid money":             {"922337203685477.5807", "-0.0001", "7.0000", nil},
-	"cash smallmoney":        {"214748.3647", "-214748.3648", "7.0000", nil},
-	"rate float":             {0.1, 0.30000000000000004, 7.0, -2.5},
-	"part real":              {float64(float32(0.1)), float64(float32(52.520008)), 0.5, nil},
-	"born date":              {at("0001-01-01T00:00:00Z"), at("9999-12-31T00:00:00Z"), at("2024-02-29T00:00:00Z"), nil},
-	"old datetime":           {at("1753-01-01T00:00:00Z"), at("2026-02-28T23:59:59.5034Z"), at("9999-12-31T23:59:59.9967Z")},
+	"tiny tinyint":        {int64(255), int64(0), int64(69), nil},
+	"big bigint":          {int64(1 << 62), int64(-1), int64(0), nil},
+	"sold bit":            {true, false, nil},
+	"price decimal(10,2)": {"7.50", "0.00", "-0.01", "99999999.99"},
+	"share decimal(2,2)":  {"0.10", "0.99", "-0.50", nil},
+	"paid money":          {"922337203685477.5807", "-0.0001", "7.0000", nil},
+	"cash smallmoney":     {"214748.3647", "-214748.3648", "7.0000", nil},
+	"rate float":          {0.1, 0.30000000000000004, 7.0, -2.5},
+	"part real":           {float64(float32(0.1)), float64(float32(52.520008)), 0.5, nil},
+	"born date":           {at("0001-01-01T00:00:00Z"), at("9999-12-31T00:00:00Z"), at("2024-02-29T00:00:00Z"), nil},
+	"old datetime": {at("1753-01-01T00:00:00Z"), at("2026-02-28T23:59:59.5034Z"),
+		at("9999-12-31T23:59:59.9967Z")},
 	"older smalldatetime":    {at("1900-01-01T00:00:00Z"), at("2026-02-28T23:59:00Z"), at("2079-06-06T23:59:00Z")},
 	"stamp datetime2(3)":     {at("2026-01-02T03:04:05.123Z"), at("2026-01-02T03:04:05.124Z"), nil},
 	"second datetime2(0)":    {at("2026-01-02T03:04:05Z"), at("2026-01-02T03:04:06Z"), nil},
@@ -96,7 +97,8 @@ func TestConditionsOnAnyTypeLoseNoRow(t *testing.T) {
 			if name == "id" {
 				condition.Type = column.String
 			}
-			batches, all := rows(t, connection.RowsQuery{Columns: []string{name}, Where: []connection.Condition{condition}})
+			batches, all := rows(t, connection.RowsQuery{Columns: []string{name},
+				Where: []connection.Condition{condition}})
 			assert.Equal(t, "the database has the condition", batches[0].Applied, false)
 			assert.Equal(t, "rows", all, 4)
 		})
