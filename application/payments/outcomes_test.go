@@ -258,7 +258,7 @@ func TestEntitlementFollowsTheClockOfTheGateway(t *testing.T) {
 	}
 }
 
-// TestTheGraceBeginsWhenTheFailureIsSeen has a clock that is moved forward while a read of the subscription is under way.
+// TestTheGraceBeginsWhenTheFailureIsSeen moves the clock forward while the subscription is being read.
 func TestTheGraceBeginsWhenTheFailureIsSeen(t *testing.T) {
 	s := mockedWith(t, subscribed("pm_1"))
 	s.kept.SubscriptionAt = time.Time{}

@@ -2,6 +2,7 @@ package column
 
 import (
 	"math/big"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,7 +81,7 @@ func NewFormat(text string, t Type) (format *Format, ok bool) {
 }
 
 func (p *formatPart) isDigits() bool {
-	return p.token != "" && p.token != "MMM" && strings.Contains("YMDHmsS", p.token[:1])
+	return p.token != "" && p.token != "MMM" && slices.Contains([]byte("YMDHmsS"), p.token[0])
 }
 
 // isComplete reports whether a pattern has a year, and no day without a month; each token once, and adjoining numbers

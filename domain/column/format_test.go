@@ -128,7 +128,8 @@ func TestAnInverseLosesNoRow(t *testing.T) {
 				inverted[operator] = inverted[operator] || ok
 				for _, other := range tt.texts {
 					if ok && !valueOf(other).IsNull() && c.Holds(valueOf(other)) && !areTrue(inverse, other) {
-						t.Errorf("%s %+v: %s %q of %q is lost by %+v", tt.t, tt.transform, operator, texts, other, inverse)
+						t.Errorf("%s %+v: %s %q of %q is lost by %+v", tt.t, tt.transform, operator, texts, other,
+							inverse)
 					}
 				}
 			}

@@ -94,13 +94,16 @@ func (f *Format) inverse(c Condition) ([]Condition, bool) {
 	return []Condition{all}, true
 }
 
+// fallingUnits are the tokens of dates whose order as numbers is the order of the dates.
+const fallingUnits = "YYYYMMDDHHmmssSSS"
+
 // isOrdered reports whether numbers of the format are in the order of what they stand for.
 func (f *Format) isOrdered() bool {
 	order := ""
 	for _, p := range f.parts {
 		order += p.token
 	}
-	return len(f.parts) == 0 || strings.HasPrefix("YYYYMMDDHHmmssSSS", order)
+	return len(f.parts) == 0 || strings.HasPrefix(fallingUnits, order)
 }
 
 // bounds returns the numbers between which those are that stand for a value.

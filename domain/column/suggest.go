@@ -28,8 +28,8 @@ type Memory map[string]string
 // It maximises the likelihood of all pairs together, which is not the same as choosing the likeliest pairs in turn.
 //
 // It scores a pair by its names: an earlier choice, the field's own name, a synonym, shared words (those that many
-// columns have count less), the meaning in one of 21 languages, or a typing error; then by whose value it is, by what the other
-// columns have, and by the column's values: their type, and whether they are all the same.
+// columns have count less), the meaning in one of 21 languages, or a typing error; then by whose value it is, by what
+// the other columns have, and by the column's values: their type, and whether they are all the same.
 func Suggest(s Schema, headers []Header, memory Memory) []Suggestion {
 	m := newMatcher(s, headers, memory)
 	worth := make([][]float64, len(s.Fields))

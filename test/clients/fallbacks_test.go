@@ -11,8 +11,8 @@ import (
 	"github.com/atrium-hq/atrium/test/support/proof"
 )
 
-// TestAFallbackComesSoon has a server that accepts requests and does not answer them. Callers with a fallback do not wait
-// for it long, share one request, and do not repeat it at once.
+// TestAFallbackComesSoon has a server that accepts requests and does not answer them. Callers with a fallback do not
+// wait for it long, share one request, and do not repeat it at once.
 func TestAFallbackComesSoon(t *testing.T) {
 	t.Parallel()
 	inEach(t, func(t *testing.T, d driver) {
@@ -22,7 +22,8 @@ func TestAFallbackComesSoon(t *testing.T) {
 			<-end
 		}))
 		t.Cleanup(func() { close(end); hung.Close() })
-		if r := d.do(t, command{Do: "new", Settings: &settings{Base: hung.URL, TimeoutMS: 30_000}}, nil); r.Error != nil {
+		connect := command{Do: "new", Settings: &settings{Base: hung.URL, TimeoutMS: 30_000}}
+		if r := d.do(t, connect, nil); r.Error != nil {
 			t.Fatalf("%+v", r.Error)
 		}
 		prompts := func(name, fallback string, count int, after float64) object {

@@ -55,7 +55,7 @@ const UsesAtOnce = 500
 const writtenAtOnce = 64
 
 // WriteRows writes rows in a transaction. A statement is begin, which ends with the values of one row, the values of
-// more rows, and end. The number of rows in one statement is a power of two, so that there are few different statements.
+// more rows, and end. The number of rows in one statement is a power of two, so that few statements differ.
 func (db *DB) WriteRows(ctx context.Context, begin, end string, rows [][]any) error {
 	for len(rows) > 0 {
 		n := min(1<<(bits.Len(uint(len(rows)))-1), writtenAtOnce)

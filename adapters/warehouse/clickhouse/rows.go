@@ -27,7 +27,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		return err
 	}
 	if q.Count {
-		rows, err := s.query(`SELECT toString(count()) FROM `+quote(database)+`.`+quote(q.Table.Name))
+		rows, err := s.query(`SELECT toString(count()) FROM ` + quote(database) + `.` + quote(q.Table.Name))
 		return out.TotalOf(rows, err)
 	}
 	list := make([]string, len(columns))

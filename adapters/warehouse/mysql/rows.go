@@ -28,7 +28,7 @@ func (s *session) Rows(q connection.RowsQuery, out *warehouse.Batches) error {
 		return err
 	}
 	if q.Count {
-		rows, err := s.query(`SELECT COUNT(*) FROM `+quote(s.database)+`.`+quote(q.Table.Name))
+		rows, err := s.query(`SELECT COUNT(*) FROM ` + quote(s.database) + `.` + quote(q.Table.Name))
 		return out.TotalOf(rows, err)
 	}
 	find := func(name string) column {

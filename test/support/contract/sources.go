@@ -183,7 +183,8 @@ func sourceUpdates(t *testing.T, a Adapter) {
 		must(t, err)
 		same(t, "source", got, changedSource)
 		pairs[0].Transform = column.Transform{}
-		pairs[1].Transform = column.Transform{Dates: column.MonthFirst, Format: "unix", Values: map[string]string{"“x”": "y"}}
+		pairs[1].Transform = column.Transform{Dates: column.MonthFirst, Format: "unix",
+			Values: map[string]string{"“x”": "y"}}
 		_, err = a.Sources.Update(ctx, by.Workspace, other.ID, func(s *source.Source) error {
 			s.Mapping = pairs
 			return nil
