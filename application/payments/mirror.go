@@ -57,8 +57,8 @@ func (s *Service) see(
 			return payment.Seen{}, err
 		}
 	}
-	// The time is read last. If the clock goes forward while the gateway is read, an earlier time would be too early for
-	// a renewal that failed just now, and its grace would be over at once.
+	// The time is read last. If the clock goes forward while the gateway is read, an earlier time would be too early
+	// for a renewal that failed just now, and its grace would be over at once.
 	var err error
 	if seen.At, err = t.now(callCtx, by, c); err != nil {
 		return payment.Seen{}, err

@@ -15,8 +15,8 @@ func TestColumnsAboutSomethingElseAreNotPreselected(t *testing.T) {
 	types := ownTypes()
 	for key, headers := range map[string]string{
 		"contacts": `To Email Address::email,Reply-to::email,Owner Email::email,Manager Email::email,
-			Second Email::email,Email Status,Email Opt-in,Phone Type,Country Calling Code,City ID,Company Size,Company ID,
-			Company Address,
+			Second Email::email,Email Status,Email Opt-in,Phone Type,Country Calling Code,City ID,Company Size,
+			Company ID,Company Address,
 			Account Manager,Contact Source,Job Level,Name Prefix,User Name,Created By,Second Phone,Parent Name,
 			Emergency Contact Phone,Assistant Phone,Fax Number,Tax Number,Event Name,Product Name,Bank Name,Store Name,
 			Lead Owner,Customer Group,Middle Name,Department,Role,Maiden Name`,
