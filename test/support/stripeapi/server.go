@@ -59,6 +59,7 @@ type Server struct {
 	mu        sync.Mutex
 	asked     map[string]int // number of calls of each kind
 	wrongs    []string
+	usage     map[string]map[string]int64 // by customer and meter event
 }
 
 // New starts an account that sells plans, each by its PriceRef, to callers that send key.
@@ -77,7 +78,8 @@ func New(t testing.TB, key string, plans payment.Plans) *Server {
 // NewInProcess is New without a network: only its Transport reaches the account.
 func NewInProcess(t testing.TB, key string, plans payment.Plans) *Server {
 	t.Helper()
-	s := &Server{t: t, URL: "http://stripe.test", objects: fixture.NewSandboxObjects(), asked: map[string]int{}}
+	s := &Server{t: t, URL: "http://stripe.test", objects: fixture.NewSandboxObjects(), asked: map[string]int{},
+		usage: map[string]map[string]int64{}}
 	ownText := id.New("mac")
 	s.simulator = stripesim.New(stripesim.Config{
 		Org: org, Objects: s.objects, Plans: plans, Key: key, MAC: func(text string) string {
@@ -335,14 +337,6 @@ func (s *Server) OpenCheckouts(customer string) (ids []string) {
 		}
 	}
 	return ids
-}
-
-// Usage returns the sum of a customer's meter events, and their number.
-func (s *Server) Usage(customer string) (sum int64, events int) {
-	for _, e := range read[struct{ Value int64 }](s, customer, "mev") {
-		sum, events = sum+e.Value, events+1
-	}
-	return sum, events
 }
 
 // Confirm adds a test card with a setup intent, as a payer's browser does, and reports whether the card was accepted.
