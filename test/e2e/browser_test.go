@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -39,20 +38,23 @@ var chromium struct {
 	end  func() // nil if it was not started
 }
 
+// polite is a script that starts the browser at a path with a low priority. A browser uses any processor time that it
+// gets, and Chromium raises its own priority if it has the right to. But the programs that the tests are about, and
+// those that read files for them, have time limits.
+const polite = `#!/bin/sh
+limits='setpriv --bounding-set=-sys_nice --inh-caps=-sys_nice'
+$limits true 2>/dev/null || limits=''
+exec nice -n 10 $limits '%s' "$@"
+`
+
 // startChromium starts it with an empty profile.
 func startChromium(path string) (ctx context.Context, end func(), err error) {
 	profile, err := os.MkdirTemp("", "chromium-")
 	if err != nil {
 		return nil, nil, err
 	}
-	// A browser takes all processor time that it gets, and as root it takes precedence over everything else. But the
-	// programs that the tests are about, and those that read files for them, have time limits.
-	polite := "exec nice -n 10"
-	if setpriv, err := exec.LookPath("setpriv"); err == nil && os.Getuid() == 0 {
-		polite += " " + setpriv + " --bounding-set=-sys_nice --inh-caps=-sys_nice"
-	}
 	script := filepath.Join(profile, "polite")
-	if err := os.WriteFile(script, fmt.Appendf(nil, "#!/bin/sh\n%s '%s' \"$@\"\n", polite, path), 0o700); err != nil {
+	if err := os.WriteFile(script, fmt.Appendf(nil, polite, path), 0o700); err != nil {
 		return nil, nil, err
 	}
 	options := []chromedp.ExecAllocatorOption{
