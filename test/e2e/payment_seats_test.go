@@ -79,6 +79,9 @@ func TestSeatsFollowTheMembers(t *testing.T) {
 			third = invite(t, "three").is(t, 201).at("id")
 		})
 		t.Run("seats in use cannot be given up", func(t *testing.T) {
+			s.await(t, func() bool { // jobs that follow the members change the subscription, too
+				return s.only(t, `SELECT COUNT(*) FROM jobs WHERE kind = 'payment.details' AND ended_at = 0`) == "0"
+			})
 			o.do(t, "PATCH", mine, object{"quantity": 2}).problem(t, 409, "seats_in_use")
 			o.do(t, "POST", mine+"/preview", object{"quantity": 2}).problem(t, 409, "seats_in_use")
 		})
