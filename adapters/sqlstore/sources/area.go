@@ -21,7 +21,8 @@ var Area = db.Area{
 		{Name: "source_memory", Key: "workspace_id, type, column_name", Of: "workspaces", Owner: "workspace_id"},
 	},
 	Expiries: []db.Expiry{
-		{Table: "source_files", Key: "id", Condition: "size = 0 AND pending_at > 0 AND pending_at < ?", Kept: source.UploadKept},
+		{Table: "source_files", Key: "id", Condition: "size = 0 AND pending_at > 0 AND pending_at < ?",
+			Kept: source.UploadKept},
 	},
 	Exports: []db.Section{
 		{Name: "files", Users: 1,
